@@ -21,8 +21,8 @@ from benchmarks.venue import Venue
 from lake_assets.model.feeds import Feed
 from lake_assets.sources.files.file_formats import measure
 from lake_assets.sources.files.index import Entry
-from lake_assets.sources.files.listing import look
 from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.open_place import open_place
 from lake_assets.sources.files.reading import Part, read_part
 
 FILE_FORMATS = "file-formats"
@@ -74,16 +74,17 @@ def measure_format(folder: Path, name: str, rows: int, runs: int) -> Mapping[str
     source = {"files": {"path": str(folder), "format": name}}
     feed = Feed.model_validate({"feed": "beats", "source": source, "payload": payload})
     cut = Cut.of(feed)
+    place = open_place(cut.source)
     counting, reading = [], []
     for _ in range(max(1, runs)):
-        file = look(path, path.name)
+        file = place.look(path.name)
         assert file is not None  # noqa: S101 - it was written above
         began = time.process_time()
-        measured = measure(cut, file.name, str(path), file.size)
+        measured = measure(cut, file.name, place.opener(file), file.size)
         counting.append(time.process_time() - began)
         entry = Entry(file=file, first=0, lines=measured.lines, marks=measured.marks)
         began = time.process_time()
-        parts = read_part(cut, Part(entry=entry, start=0, end=measured.lines))
+        parts = read_part(place, cut, Part(entry=entry, start=0, end=measured.lines))
         read = sum(part.num_rows - part["value"].null_count for part in parts)
         reading.append(time.process_time() - began)
         assert read == rows, f"{name}: {read} rows of {rows}"  # noqa: S101 - else it is no figure

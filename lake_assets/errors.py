@@ -106,6 +106,10 @@ class LakeError(_ThreePartError):
     """A table or the lake's folder cannot be read or written."""
 
 
+class NoBucketError(LakeError):
+    """A bucket is not there."""
+
+
 class DamagedBackupError(LakeError):
     """What a backup says of itself is not what was written, or is gone."""
 

@@ -111,7 +111,9 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
 def _read_in_s(settings: Settings, feeds: Sequence[Feed], utc_now: float) -> dict[str, float]:
     """By feed with a schedule, as `ForecastFacts.read_in_s`."""
     now = datetime.fromtimestamp(utc_now, UTC)
-    ticks = {feed.feed: next_tick(feed.run, now) for feed in feeds if feed.run is not None}
+    ticks = {
+        feed.feed: next_tick(feed.schedule, now) for feed in feeds if feed.schedule is not None
+    }
     return {
         feed: tick.timestamp() - utc_now + settings.alerts.refresh_grace_s
         for feed, tick in ticks.items()

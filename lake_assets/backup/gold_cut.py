@@ -11,7 +11,7 @@ from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.refresh_position_of_tables import PositionOfTables
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import owner_of
-from lake_assets.model.tables import Layer, TableRef
+from lake_assets.model.tables import OUTSIDE, Layer, TableRef
 from lake_assets.storage.store import Store
 
 _BACK = 1_000
@@ -78,6 +78,8 @@ class GoldCut:
     def _has(self, name: str, version: int) -> bool:
         """Whether a version of a table that a view read is no later than what is copied."""
         layer, _, of_layer = name.partition("/")
+        if layer == OUTSIDE:
+            return True  # it is not the lake's, nor in a backup
         table = TableRef(layer=Layer(layer), name=of_layer)
         if table.layer is Layer.GOLD:
             copied = self.version(table)

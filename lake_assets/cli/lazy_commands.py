@@ -20,6 +20,9 @@ SUMMARIES: Mapping[str, str] = {
     "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
     "produce": "Send made-up events to a feed's Kafka topic.",
     "stream": "Take events from their sources to bronze and on to silver, until Ctrl-C.",
+    "backfill": (
+        "Take a folder's old files, or a Delta table's rows, into a feed's tables, and end."
+    ),
     "refresh": (
         "Bring gold views up to date with silver; keys that did not change are left alone."
     ),
@@ -37,6 +40,9 @@ SUMMARIES: Mapping[str, str] = {
         "Put a backup back: into an empty folder, or in place of a lake, with its streams stopped."
     ),
     "export": "Offload a Kafka topic into a folder, as files that a feed of files reads.",
+    "convert": (
+        "Make a folder's Parquet files a Delta table where they are, without copying a byte."
+    ),
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),

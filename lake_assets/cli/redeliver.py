@@ -50,5 +50,5 @@ def _show(report: RedeliveryReport) -> None:
     text = in_words(report.done)
     if report.missing_rows:
         text += f"; {report.missing_rows:,} rows stay dead letters: "
-        text += "silver has them no more, or the sink does not want them"
+        text += "its tables have them no more, or the sink does not want them"
     stdout.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -67,8 +67,8 @@ def tables(
         return
     stdout.print(overview_table(overviews))
     for picked in feeds:
-        if picked.run is not None:
-            when = next_tick_in_words(picked.run, datetime.now(UTC))
+        if picked.schedule is not None:
+            when = next_tick_in_words(picked.schedule, datetime.now(UTC))
             stdout.print(f"feed {picked.feed} runs next {when}", highlight=False, soft_wrap=True)
 
 

@@ -180,7 +180,7 @@ class DagsterReader:
         watch, grace_s = self._watch, self._settings.alerts.refresh_grace_s
         if watch.last_at - watch.awake_since < grace_s:
             return None
-        triggered = (feed for feed in self._feeds if feed.run is not None)
+        triggered = (feed for feed in self._feeds if feed.schedule is not None)
         on = [feed for feed in triggered if triggered_schedule(feed) not in self._turned_off]
         return {feed.feed: self._run_seen(feed, watch.last_utc - grace_s) for feed in on}
 
@@ -190,7 +190,7 @@ class DagsterReader:
             note = note_wanted(self._settings.state_dir, feed.feed, self._watch.last_utc)
         since = note.wanted_since if note.complete_at is None else note.complete_at
         return RunSeen(
-            tick=last_tick(str(feed.run), before),
+            tick=last_tick(str(feed.schedule), before),
             complete_at=self._watch.last_utc if since is None else since,
             failed_at=note.failed_at,
             why=note.why,

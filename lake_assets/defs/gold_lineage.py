@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import dagster as dg
 
 from lake_assets.defs.column_lineage import LINEAGE
-from lake_assets.defs.keys import gold_key, silver_key
+from lake_assets.defs.keys import external_key, gold_key, silver_key
 from lake_assets.delta.catalog import keys_of
 from lake_assets.delta.column_types import column_types
 from lake_assets.model.feeds import Feed
@@ -79,6 +79,9 @@ class ViewWords:
 
 def _tables(lake: Store, feed: Feed, source: QuerySource) -> Iterator[TableRef]:
     """Tables that have the columns of what a query reads."""
+    if source.external:
+        yield feed.external[source.external].ref(source.external)
+        return
     whose = feed.feed_of(source.feed)
     keys: Sequence[str] = keys_of(lake, whose)
     read = whose.view(source.view) if source.view else None
@@ -90,6 +93,9 @@ def _tables(lake: Store, feed: Feed, source: QuerySource) -> Iterator[TableRef]:
 
 
 def _dep(feed: Feed, one: ReadColumn) -> dg.TableColumnDep:
+    if one.source.external:
+        key = external_key(feed, one.source.external)
+        return dg.TableColumnDep(asset_key=key, column_name=one.column)
     whose = feed.feed_of(one.source.feed)
     view = one.source.view
     key = gold_key(whose, whose.view(view)) if view else silver_key(whose)

@@ -54,6 +54,7 @@ def own_keys(feed: Feed) -> set[dg.AssetKey]:
     keys = {bronze_key(feed), quarantine_key(feed), maintenance_key(feed)}
     keys |= {silver_key(feed)} if feed.into is None else set()
     keys |= {sink_key(feed, sink) for sink in feed.sinks}
+    keys |= {external_key(feed, name) for name in feed.external}
     return keys | {gold_key(feed, view) for view in feed.gold}
 
 
@@ -82,6 +83,11 @@ def sink_key(feed: Feed, sink: Sink) -> dg.AssetKey:
     """What a sink was sent."""
     name = "" if feed.feed == _PLAIN else f"{feed.feed}_"
     return dg.AssetKey(f"sink_{name}{sink.name}")
+
+
+def external_key(feed: Feed, name: str) -> dg.AssetKey:
+    """A table outside the lake that the feed's views read."""
+    return dg.AssetKey(f"external_{feed.feed}_{name}")
 
 
 def maintenance_key(feed: Feed) -> dg.AssetKey:

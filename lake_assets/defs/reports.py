@@ -23,7 +23,7 @@ from lake_assets.defs.told_columns import TableEvent, ToldColumns
 from lake_assets.delta.catalog import keys_of
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import is_shared
+from lake_assets.model.flows import expectations_of_tables, is_shared
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
@@ -64,7 +64,7 @@ def events_of(
     failures = read_failures(settings.state_dir, feed.feed) if judged else {}
     for key, results in judged.items():
         target = Target(run_id=run_id, storage_id=ids.get(key))
-        for expectation in feed.expectations:
+        for expectation in expectations_of_tables(feed):
             if expectation.name in results:
                 failing = failures.get((key, expectation.name))
                 yield evaluation_of(

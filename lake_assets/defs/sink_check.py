@@ -22,7 +22,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 
 _DESCRIPTION = (
-    "No row of silver has waited for longer than `alerts.sink_behind_after_s`, and within a day "
+    "No row has waited for longer than `alerts.sink_behind_after_s`, and within a day "
     "none became a dead letter that still is one. It warns where rows wait while others go."
 )
 

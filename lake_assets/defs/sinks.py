@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
-from lake_assets.defs.keys import OWNERS, silver_key, sink_key
+from lake_assets.defs.keys import OWNERS, gold_key, silver_key, sink_key
 from lake_assets.defs.sink_check import sink_check
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport
@@ -26,16 +26,20 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 def _sink(feed: Feed, sink: Sink) -> dg.AssetSpec:
     return dg.AssetSpec(
         sink_key(feed, sink),
-        deps=[silver_key(feed)],
+        deps=[_source_of(feed, sink)],
         group_name="sinks",
         description=(
-            f"Rows of silver that are sent to {sink.place}. Delivered by the job `streams`, "
+            f"Rows of {sink.source} that are sent to {sink.place}. Delivered by the job `streams`, "
             "while it runs, or by `lake-assets deliver`."
         ),
         kinds={_KINDS.get(sink.kind, sink.kind)},
         owners=OWNERS,
         metadata=_address_of(sink),
     )
+
+
+def _source_of(feed: Feed, sink: Sink) -> dg.AssetKey:
+    return silver_key(feed) if sink.view is None else gold_key(feed, feed.view(sink.view))
 
 
 _KINDS = {"sql": "postgres"}

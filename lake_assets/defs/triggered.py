@@ -54,7 +54,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     triggered = [feed for feed in feeds if feed.is_triggered]
     return dg.Definitions(
         jobs=[job(settings, feeds, feed) for feed in triggered],
-        schedules=[_schedule(settings, feeds, feed) for feed in triggered],
+        schedules=[_schedule(settings, feeds, feed) for feed in triggered if feed.schedule],
     )
 
 
@@ -126,7 +126,7 @@ def _schedule(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> dg.Sched
 
     @dg.schedule(
         name=schedule_name(feed),
-        cron_schedule=str(feed.run),
+        cron_schedule=str(feed.schedule),
         job_name=name,
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description=f"A run of `{feed.feed}` if its source has something new, and none is on.",

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import dagster as dg
 
-from lake_assets.defs.keys import gold_key, silver_key
+from lake_assets.defs.keys import external_key, gold_key, silver_key
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.view_order import in_order
@@ -18,6 +18,10 @@ def deps_of(feed: Feed, view: GoldView) -> list[dg.AssetDep]:
     """What a view reads; a key's table of its own feed only of that key."""
     deps: dict[dg.AssetKey, dg.AssetDep] = {}
     for source in view.sources:
+        if source.external:
+            key = external_key(feed, source.external)
+            deps[key] = dg.AssetDep(key)
+            continue
         whose = feed.feed_of(source.feed)
         read = whose.view(source.view) if source.view else None
         key = silver_key(whose) if read is None else gold_key(whose, read)

@@ -24,6 +24,15 @@ class Journal:
 
     path: Path
 
+    def of_another(self, feed: str, other: str) -> "Journal":
+        """The journal of the same stage of another feed.
+
+        Args:
+            feed: whose this one is.
+            other: whose is wanted.
+        """
+        return Journal(self.path.with_name(other + self.path.name.removeprefix(feed)))
+
     def write(self, batch: Batch, commits: Sequence[Commit], note: str = "") -> None:
         """Note a batch whose files are all written and not yet committed.
 

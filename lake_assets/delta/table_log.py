@@ -7,12 +7,14 @@ at its root.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
 
 from lake_assets.delta.table_paths import data_file
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
 
@@ -110,7 +112,10 @@ class TableLog:
 
 
 def log_of(lake: Store, table: TableRef) -> TableLog:
-    """The log of a table of a lake."""
+    """The log of a table of a lake, or of one outside that is read beside them."""
+    if table.outside:
+        folder = Path(table.outside)
+        return TableLog(LocalStore.at(folder), LakeUri.local(folder))
     return TableLog(lake, lake.root / table.relative)
 
 

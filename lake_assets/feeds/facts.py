@@ -38,8 +38,8 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
 
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
-    if feed.run is not None and (fact := complaint(feed.run)) is not None:
-        yield ("run",), fact
+    if feed.schedule is not None and (fact := complaint(feed.schedule)) is not None:
+        yield ("run",), f"{fact}, or `manual`"
     brought = {name_of_deletes(view.name) for view in feed.gold if view.keyed}
     for index, view in enumerate(feed.gold):
         fact = complaint(view.schedule) if view.schedule is not None else None

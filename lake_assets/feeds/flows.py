@@ -15,18 +15,14 @@ def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
     by_name = {feed.feed: feed for feed in feeds}
     for feed in feeds:
         if feed.into is None:
+            if feed.where is not None:
+                yield feed, "where", "goes with `into`: declare an expectation that drops rows"
             continue
         fact = _fact(by_name, feed, feed.into)
         if fact:
             yield feed, "into", fact
         for name in sorted(OF_TABLES & feed.model_fields_set):
             yield feed, name, f"is of the tables: declare it of feed {feed.into!r}, which has them"
-        if feed.deduplicate is not None:
-            yield (
-                feed,
-                "deduplicate",
-                f"is not possible where feed {feed.into!r} fills the same tables",
-            )
 
 
 def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
@@ -45,7 +41,6 @@ def _unfit(feed: Feed, target: Feed) -> str:
     if target.into is not None:
         return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
     alone = {
-        "deduplicates its tables": target.deduplicate is not None,
         "selects or hides by key": target.selects_by_key,
         "has `columns: own`": target.has_own_columns,
         "makes several rows of one": bool(generators_in(target.select)),
@@ -54,10 +49,16 @@ def _unfit(feed: Feed, target: Feed) -> str:
     }
     for fact in (fact for fact, holds in alone.items() if holds):
         return f"feed {into!r} {fact}, which is not possible with rows of others"
-    if target.source.origin != feed.source.origin:
+    is_another = feed.source.kind != target.source.kind
+    if is_another and target.deduplicate is not None and not target.deduplicate.time:
         return (
-            f"feed {into!r} has a source of another kind ({target.source.kind}), and rows of both "
-            "cannot be told apart in one table"
+            f"feed {into!r} deduplicates by when {target.source.kind} got a row, and "
+            f"{feed.source.kind} tells another time: name a column there, `deduplicate: time`"
+        )
+    if not feed.source.origin.goes_into(target.source.origin):
+        return (
+            f"feed {into!r} has a source of another kind ({target.source.kind}), whose tables have "
+            f"no column for the partitions of {feed.source.kind}"
         )
     try:
         filling(feed, target).ensure_routable()

@@ -13,6 +13,7 @@ from lake_assets.errors import FeedError
 from lake_assets.feeds.document import Document, Loc
 from lake_assets.feeds.explain import dotted, explain
 from lake_assets.feeds.facts import facts_of, foreign_route, unhinted_partitions
+from lake_assets.feeds.files_facts import unread_routes
 from lake_assets.feeds.flows import with_targets, wrong_flows
 from lake_assets.feeds.functions import look_beside
 from lake_assets.feeds.python_files import feeds_of, is_feed_file
@@ -141,12 +142,16 @@ def _with_targets(feeds: Sequence[_Read]) -> list[_Read]:
     resolved = [(path, feed) for (path, _), feed in zip(feeds, with_targets(declared), strict=True)]
     for path, feed in resolved:
         if feed.into is not None:
-            facts = (*foreign_route(feed), *unhinted_partitions(feed))
+            facts = (*foreign_route(feed), *unhinted_partitions(feed), *_unread(feed))
             told = f"into: feed {feed.into!r} declares"
             _refuse(
                 path, feed, [(("into",), f"{told} {dotted(at)}, and {fact}") for at, fact in facts]
             )
     return resolved
+
+
+def _unread(feed: Feed) -> Iterable[tuple[Loc, str]]:
+    return () if feed.source.kafka is not None else unread_routes(feed, feed.source.kind)
 
 
 def _refuse_shared_tables(feeds: Sequence[_Read]) -> None:

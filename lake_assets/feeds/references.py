@@ -18,7 +18,8 @@ def wrong_references(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, int, str]]:
     for feed in feeds:
         for index, view in enumerate(feed.gold):
             for source in view.sources:
-                fact = _fact(by_name, feed, view, source)
+                is_outside = bool(source.external)
+                fact = _outside(feed, source) if is_outside else _fact(by_name, feed, view, source)
                 if fact:
                     is_wrong = True
                     yield feed, index, fact
@@ -48,6 +49,13 @@ def _fact(by_name: dict[str, Feed], feed: Feed, view: GoldView, source: QuerySou
         of_all = QuerySource(view=source.view)
         return f"reads {source}, which has one table over all keys: write {of_all}"
     return ""
+
+
+def _outside(feed: Feed, source: QuerySource) -> str:
+    if source.external in feed.external:
+        return ""
+    names = ", ".join(feed.external) or "none"
+    return f"reads {source}, and the feed has no such table in `external`; it has {names}"
 
 
 def _of_key(source: QuerySource) -> QuerySource:

@@ -5,11 +5,12 @@ What the names mean is `model.queries`', what follows from how the tables are
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from lake_assets.delta.catalog import keys_of
 from lake_assets.delta.table_owners import owner_of
-from lake_assets.errors import TableOwnedError
+from lake_assets.errors import LakeError, TableOwnedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner, owner_of_view
@@ -50,6 +51,9 @@ class QueryTables:
         return list(self._of(source, EVERY_KEY))
 
     def _of(self, source: QuerySource, scope: str) -> Iterable[QueryTable]:
+        if source.external:
+            yield self._external(source)
+            return
         whose = self._feed.feed_of(source.feed)
         view = whose.view(source.view) if source.view else None
         is_one = source.is_of_key and scope != EVERY_KEY
@@ -66,6 +70,14 @@ class QueryTables:
                 folder = str(self._lake.root / table.relative)
                 raise TableOwnedError(folder, owner=str(owner), holder=str(holder))
             yield QueryTable(table, each if each == EVERY_KEY else prefix + each)
+
+    def _external(self, source: QuerySource) -> QueryTable:
+        table = self._feed.external[source.external].ref(source.external)
+        root = self._lake.root
+        if root.is_local and Path(table.outside).is_relative_to(root.as_path()):
+            fact = "is a table of this lake, whose views name it by its feed"
+            raise LakeError(table.outside, fact, "Write `<feed>.silver` or `<feed>.gold.<view>`")
+        return QueryTable(table, str(source))
 
     def _keys_of(self, feed: Feed) -> tuple[str, ...]:
         if feed.feed not in self._keys:

@@ -17,10 +17,6 @@ _TABLE = "#table"
 """string: the table of a row."""
 
 
-_KEY = "key"
-"""Column that tells the key where no column of silver does."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceRows:
     """What a query reads under one of its names."""
@@ -51,7 +47,7 @@ def read_source(session: SparkSession, feed: Feed, rows: SourceRows) -> DataFram
     """
     whose = feed.feed_of(rows.source.feed)
     view = whose.view(rows.source.view) if rows.source.view else None
-    route = whose.route_column or (_KEY if whose.all_routes else None)
+    route = whose.view_key_column
     names = {name.lower() for name in rows.columns.names}
     if view is None or view.is_over_all or rows.source.is_of_key or not route or route in names:
         return read_tables(session, rows.handles, rows.columns)

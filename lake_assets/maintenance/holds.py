@@ -50,7 +50,7 @@ def _of_backup(settings: Settings, feed: Feed) -> Mapping[TableRef, dict[str, fl
 
 
 def _of_sinks(lake: Store, feed: Feed) -> Mapping[TableRef, dict[str, float]]:
-    """Sinks follow silver by its log: without it they would look at all rows that there are."""
+    """Sinks follow tables by their logs: without them they look at all rows, or send a view's."""
     holds: dict[TableRef, dict[str, float]] = {}
     for sink in feed.sinks:
         for table, since in unread_since(lake, feed, sink).items():

@@ -81,6 +81,7 @@ class Retention:
         newest = None if bronze is None else newest_arrival(bronze, columns)
         for flow in flows_into(feed):
             other = open_table(context.lake, bronze_of(flow.feed))
+            columns = [name for name in (flow.source.origin.time, "ingested_at") if name]
             arrived = None if other is None else newest_arrival(other, columns)
             newest = max((at for at in (newest, arrived) if at is not None), default=None)
         quarantine = open_table(context.lake, quarantine_of(feed.feed))

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, StrictBool, model_validator
 
-from lake_assets.model.files_source import FolderPath
+from lake_assets.model.file_places import FolderPath
 from lake_assets.model.one_source import TABLE, OneSource
 from lake_assets.model.origins import OriginColumns
 

@@ -1,17 +1,17 @@
 """Feeds: what a user declares in YAML, as frozen nouns. `feeds.load` reads the files."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Identifier, KeyName, Noun
-from lake_assets.model.checks import ColumnName, Duration, SilverCheck
+from lake_assets.model.checks import ColumnName, SilverCheck
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
+from lake_assets.model.external_tables import ExternalName, ExternalTable
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed import Keyed
 from lake_assets.model.keyed_views import keyed_parts
@@ -21,8 +21,9 @@ from lake_assets.model.payload import Payload
 from lake_assets.model.retention import LayerRetention, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
+from lake_assets.model.scheduled import Scheduled, Trigger
 from lake_assets.model.selects import Masks, SelectedByKey, Selects
-from lake_assets.model.sinks import Sink, refuse_loops
+from lake_assets.model.sinks import Sink
 from lake_assets.model.sources import Source
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -35,9 +36,7 @@ from lake_assets.model.transforms import (
     with_implied,
 )
 from lake_assets.model.unique_names import refuse_twins
-
-Trigger = Annotated[Duration, Field(ge=timedelta(milliseconds=100), le=timedelta(hours=1))]
-"""Below 100 ms the looks for new rows alone keep a core busy; above an hour it is no stream."""
+from lake_assets.model.view_sinks import ensure_sinks_fit
 
 
 class Reset(StrEnum):
@@ -47,7 +46,7 @@ class Reset(StrEnum):
     ALLOWED = "allowed"
 
 
-class Feed(Noun, Routed, LaidOut, SelectedByKey):
+class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
@@ -59,6 +58,9 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     payload: Payload
     """How its values are decoded."""
 
+    where: str | None = Field(default=None, min_length=1)
+    """With `into`, which of its rows go there: a condition over silver's columns as in Spark SQL,
+    `at < timestamp'2026-03-01'`. Others, and those of which it is null, are dropped and counted."""
     into: Identifier | None = None
     """Another feed whose silver tables this one's rows go into, beside its own rows; they have the
     feed's name in `_feed`. Source, payload, bronze and quarantine are this feed's; how silver looks
@@ -123,6 +125,9 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     gold: tuple[GoldView, ...] = ()
     """Views over silver, which refreshes keep up to date."""
 
+    external: dict[ExternalName, ExternalTable] = Field(default_factory=dict)
+    """Tables outside the lake that its views in SQL read as `external.<name>`, where they are."""
+
     sinks: tuple[Sink, ...] = ()
     """Where rows of its tables are sent to."""
 
@@ -162,8 +167,9 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
 
     run: str | None = None
     """Cron expression in UTC (`0 * * * *`) of the feed's runs by Dagster: each takes what came
-    since the last one and ends. Unset, the streams run the feed without pause. Views with `refresh`
-    are refreshed at the end of a run, whatever their pace; `trigger` is not used in one."""
+    since the last one and ends. `manual`: it runs when asked, by `lake-assets backfill` or its job
+    in Dagster. Unset, the streams run the feed without pause. Views with `refresh` are refreshed
+    at the end of a run, whatever their pace; `trigger` is not used in one."""
 
     reset: Reset = Reset.PROTECTED
     """`allowed`: `rebuild bronze` may drop bronze and read the source again. `protected`: it may
@@ -235,8 +241,7 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
     def _names_are_unique(self) -> Self:
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
-        refuse_twins("sinks", [sink.name for sink in self.sinks])
-        refuse_loops(self.sinks, self.source)
+        ensure_sinks_fit(self.sinks, self.source, self.gold, key_column=self.view_key_column)
         refuse_twins("cluster_by", list(self.cluster_by))
         return self
 
@@ -277,11 +282,6 @@ class Feed(Noun, Routed, LaidOut, SelectedByKey):
                 return view
         names = ", ".join(view.name for view in self.gold) or "none"
         raise FeedError(f"feed {self.feed!r}", f"has no gold view {name!r}", f"It has {names}")
-
-    @property
-    def is_triggered(self) -> bool:
-        """Whether it is run on a schedule, and not by the streams without pause."""
-        return self.run is not None
 
     def silver_table(self, key: str) -> TableRef:
         """The silver table of a key."""

@@ -1,16 +1,17 @@
-"""Files of a folder as a source, as a feed declares them."""
+"""Files of a folder or a bucket as a source, as a feed declares them; where is `file_places`'."""
 
 import codecs
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from lake_assets.model.checks import duration
+from lake_assets.model.file_places import PlacePath, is_bucket, refuse_archive, refuse_options
 from lake_assets.model.one_source import OneSource
 from lake_assets.model.origins import OriginColumns
+from lake_assets.model.rest import Secret
 
 LISTING = "files"
 """The one source that all files of a feed are: its name, in each row's origin."""
@@ -18,17 +19,10 @@ LISTING = "files"
 FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro", "parquet", "protobuf"]
 _BINARY = {"avro", "parquet", "protobuf"}
 
+_SETTLE_S = 10.0
+"""Seconds that a file of a folder must have stood, unless a feed says otherwise."""
+
 Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "bz2"]
-
-
-def _folder(value: str) -> str:
-    if not Path(value).is_absolute():
-        message = f"{value!r} is no absolute path of a folder; buckets are not read yet"
-        raise ValueError(message)
-    if ".." in Path(value).parts:
-        message = f"{value!r} has `..` in it: write where the folder is"
-        raise ValueError(message)
-    return str(Path("/", value.lstrip("/")))  # two slashes at the begin would be another path
 
 
 def _encoding(value: str) -> str:
@@ -68,11 +62,8 @@ Settled = Annotated[
 ]
 
 
-FolderPath = Annotated[str, AfterValidator(_folder)]
-
-
 class FilesSource(OneSource):
-    """The files of a folder, each of which is read once."""
+    """The files of a folder or of a bucket, each of which is read once."""
 
     kind: ClassVar[str] = "files"
     system: ClassVar[str] = "folder"
@@ -84,8 +75,9 @@ class FilesSource(OneSource):
         further=("_file", "_row", "_position"),
     )
 
-    path: FolderPath
-    """The folder, absolute, on a local or mounted disk."""
+    path: PlacePath
+    """The folder, absolute, on a local or mounted disk; or a bucket and a prefix in it:
+    `s3://bucket/prefix`, `gs://…`, `az://…`."""
 
     pattern: Annotated[str, AfterValidator(_pattern)] = "*"
     """Which names below it are read: `*.jsonl`; `*` and `?` stop at `/`, `**/` goes through any
@@ -114,16 +106,26 @@ class FilesSource(OneSource):
     """`auto`: by the ending of the name, `.gz`, `.zst` or `.bz2`. How blocks within a file of Avro
     and pages of Parquet are compressed, the file says."""
 
-    settle: Settled = timedelta(seconds=10)
+    settle: Settled | None = None
     """How long a file's size and time must have stood before it is read, so that none is read half
-    written. `0s` where whoever writes renames whole files into the folder."""
+    written. Unset, `10s` in a folder, and `0s` in a bucket, where files appear whole. `0s` where
+    whoever writes renames whole files into the folder."""
 
-    archive: FolderPath | None = None
-    """Folder that files are moved to once bronze has all of their rows. Not in `path`."""
+    archive: PlacePath | None = None
+    """Folder that files are moved to once bronze has all of their rows; of a bucket, a prefix in
+    the same one. Not in `path`."""
 
     delete: bool = False
     """Whether files are deleted once bronze has all of their rows. What bronze then loses is lost.
     """
+
+    options: dict[str, str] = Field(default_factory=dict)
+    """Of the bucket, as deltalake takes them (`aws_region`, `aws_endpoint`, `aws_allow_http`, …).
+    Without credentials among them and `secrets` the cloud's own are looked for: variables, the role
+    of the machine or container."""
+
+    secrets: dict[str, Secret] = Field(default_factory=dict)
+    """Those that are secret, by environment variables: `{aws_secret_access_key: {env: …}}`."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
@@ -141,9 +143,9 @@ class FilesSource(OneSource):
         if self.archive and self.delete:
             message = "give `archive` or `delete`"
             raise ValueError(message)
-        if self.archive and Path(self.archive).is_relative_to(self.path):
-            message = "archive: files would be found there again; name a folder that is not in path"
-            raise ValueError(message)
+        if self.archive:
+            refuse_archive(self.path, self.archive)
+        refuse_options(self.options, self.secrets, is_bucket=self.is_bucket)
         return self
 
     @property
@@ -165,6 +167,18 @@ class FilesSource(OneSource):
     def title(self) -> str:
         """Which files."""
         return f"files {self.label!r}"
+
+    @property
+    def is_bucket(self) -> bool:
+        """Whether the files are in a bucket."""
+        return is_bucket(self.path)
+
+    @property
+    def settles_for_s(self) -> float:
+        """`settle`, or what holds where it is unset, in seconds."""
+        if self.settle is None:
+            return 0.0 if self.is_bucket else _SETTLE_S
+        return self.settle.total_seconds()
 
     @property
     def is_deep(self) -> bool:

@@ -5,6 +5,7 @@ The feed that the others name with `into` owns the tables and declares what is o
 
 from dataclasses import replace
 
+from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import FeedRows, OriginColumns
 
@@ -13,6 +14,7 @@ _INHERITED = (
     "routes",
     "tables",
     "expectations",
+    "deduplicate",
     "partition_by",
     "cluster_by",
     "layouts",
@@ -28,7 +30,27 @@ OF_TABLES = frozenset(
 
 def filling(feed: Feed, target: Feed) -> Feed:
     """A feed with what the feed declares whose silver tables it fills."""
-    return feed.model_copy(update={name: getattr(target, name) for name in _INHERITED})
+    inherited = {name: getattr(target, name) for name in _INHERITED}
+    inherited["expectations"] = (*target.expectations, *_where(feed))
+    source = feed.source.in_tables_of(target.source)
+    return feed.model_copy(update={**inherited, "source": source})
+
+
+def _where(feed: Feed) -> tuple[Expectation, ...]:
+    """What drops the rows that it does not want in the tables."""
+    if feed.where is None:
+        return ()
+    return (Expectation(name=_name_of_where(feed), sql=feed.where, action=Action.DROP),)
+
+
+def _name_of_where(feed: Feed) -> str:
+    return f"where_of_{feed.feed}"
+
+
+def expectations_of_tables(feed: Feed) -> tuple[Expectation, ...]:
+    """The expectations of the tables that a feed fills: all but what its own `where` is."""
+    own = _name_of_where(feed) if feed.into and feed.where else None
+    return tuple(one for one in feed.expectations if one.name != own)
 
 
 def tables_owner(feed: Feed) -> str:

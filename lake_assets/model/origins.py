@@ -23,6 +23,10 @@ SCHEMA_ID = "schema_id"
 """Column of bronze and quarantine, `_schema_id` in silver: which schema a value names, or null."""
 
 
+IDENTITY_PARTS = ("name", "partition", "offset")
+"""Of `OriginColumns`, those that tell a row."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedRows:
     """Which rows of a silver table are one feed's, if several feeds fill it (`FEED`)."""
@@ -57,10 +61,14 @@ class OriginColumns:
     whose: FeedRows | None = None
     """Whose rows are meant where a table has several feeds'; None means all rows of any table."""
 
+    tables: "OriginColumns | None" = None
+    """Those of the feed whose silver tables rows go into, if its source is of another kind: there,
+    a row's name, partition, offset and time are in that one's columns."""
+
     @property
     def identity(self) -> tuple[str, ...]:
         """Those by which a row is told from all others."""
-        return tuple(name for name in (self.name, self.partition, self.offset) if name)
+        return tuple(name for part in IDENTITY_PARTS if (name := getattr(self, part)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,14 +78,19 @@ class OriginColumns:
     @property
     def in_silver(self) -> "OriginColumns":
         """What silver calls them."""
+        named = self if self.tables is None else self.tables
         return OriginColumns(
-            name=_MARK + self.name,
-            partition=self.partition and _MARK + self.partition,
-            offset=_MARK + self.offset,
-            time=self.time and _MARK + self.time,
+            name=_MARK + named.name,
+            partition=named.partition and _MARK + named.partition,
+            offset=_MARK + named.offset,
+            time=named.time and _MARK + named.time,
             further=self.further,
             whose=self.whose,
         )
+
+    def goes_into(self, other: "OriginColumns") -> bool:
+        """Whether a table can tell its rows that names them by the columns of another kind."""
+        return all(getattr(other, one) or not getattr(self, one) for one in ("partition", "time"))
 
     def key_of(self, origin: "Origin") -> dict[str, str | int]:
         """What the columns of a row's identity hold."""

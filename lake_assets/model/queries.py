@@ -25,9 +25,12 @@ SILVER_ALL = "silver_all"
 GOLD, GOLD_ALL = "gold", "gold_all"
 """Likewise, before a view's name: the key's table of another view, and those of all keys."""
 
+EXTERNAL = "external"
+"""Before the name of a table outside the lake, as the view's feed declares it."""
+
 _NAMES = (
     f"{SILVER} or {GOLD}.<view> (one key's), {SILVER_ALL} or {GOLD_ALL}.<view> (those of all "
-    f"keys), <feed>.{SILVER} or <feed>.{GOLD}.<view> (all of another feed's)"
+    f"keys), <feed>.{SILVER} or <feed>.{GOLD}.<view> (all of another feed's), {EXTERNAL}.<table>"
 )
 
 
@@ -44,13 +47,18 @@ class QuerySource:
     is_of_key: bool = False
     """Whether it is the key's table that the view's own table is of."""
 
+    external: str = ""
+    """A table outside the lake, by its name in the view's feed; the rest is empty then."""
+
     @property
     def is_plain(self) -> bool:
         """Whether it is silver of the view's own feed."""
-        return not self.feed and not self.view
+        return not self.feed and not self.view and not self.external
 
     def __str__(self) -> str:
         """As a query names it."""
+        if self.external:
+            return f"{EXTERNAL}.{self.external}"
         if self.feed:
             return ".".join([self.feed, *([GOLD, self.view] if self.view else [SILVER])])
         layer = GOLD if self.view else SILVER
@@ -76,6 +84,9 @@ def sources_of(sql: str) -> tuple[QuerySource, ...]:
         message = f"reads no table; a view reads {_NAMES}"
         raise ValueError(message)
     sources = sorted({source for source in found.values() if source is not None})
+    if all(source.external for source in sources):
+        message = f"reads {sources[0]} alone, which no commit of the lake tells of; join {SILVER}"
+        raise ValueError(message)
     of_key = [source for source in sources if source.is_of_key]
     if of_key and QuerySource() in sources:
         message = f"reads both {of_key[0]} and {SILVER_ALL}: it is over one key or over all of them"
@@ -118,6 +129,12 @@ def with_names(sql: str, names: Mapping[QuerySource, str]) -> str:
 
 
 def _source(name: tuple[str, ...]) -> QuerySource | None:
+    if len(name) == 2 and name[0] == EXTERNAL and name[1] not in {SILVER, SILVER_ALL}:  # noqa: PLR2004
+        return QuerySource(external=name[1])
+    return _in_lake(name)
+
+
+def _in_lake(name: tuple[str, ...]) -> QuerySource | None:
     match name:
         case ("silver",):
             return QuerySource(is_of_key=True)

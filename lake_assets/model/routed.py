@@ -68,6 +68,11 @@ class Routed:
         return self.all_routes[0].plain_column if len(self.all_routes) == 1 else None
 
     @property
+    def view_key_column(self) -> str | None:
+        """What the key is called beside the rows of a view's tables of all keys; None without."""
+        return self.route_column or ("key" if self.all_routes else None)
+
+    @property
     def route_columns(self) -> tuple[str, ...]:
         """The same, as formats take it: rows of messages without it are refused."""
         return () if self.route_column is None else (self.route_column,)

@@ -13,11 +13,15 @@ from lake_assets.model.rest import Rest
 from lake_assets.model.retention import Keep
 from lake_assets.model.sources import Source
 from lake_assets.model.sql_sink import SqlSink
+from lake_assets.model.unique_names import refuse_twins
 
 KINDS = ("rest", "sql", "kafka", "python")
 """Fields of a sink that say what it is; one of them is given."""
 
 _SOURCE = re.compile(r"silver|gold\.(?P<view>[a-z][a-z0-9_]{0,62})")
+
+CHANGE = "_change_type"
+"""Column of a view's rows, which says what became of one: `upsert`, or `delete`."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
@@ -47,7 +51,18 @@ class Sink(Noun):
     """Unique among the feed's sinks; part of the name of the table of its deliveries."""
 
     source: Annotated[str, AfterValidator(_readable_source), Field(alias="from")]
-    """`silver`: the rows of all keys' tables. A view's rows cannot be sent yet."""
+    """`silver`: the rows of all keys' tables. `gold.<view>`: the rows of one of the feed's views,
+    all at first, then those that are new or have other values, each time that it is refreshed."""
+
+    key: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Of `gold.<view>`: columns by which a row of the view is told from the others, in each of its
+    tables. Unset, the view's own keys; a view of `sql` has none, and its whole rows are told
+    apart."""
+
+    deletes: bool = False
+    """Of `gold.<view>`: whether it is told of rows that are gone, or that `where` wants no more. A
+    table of a database deletes them, a topic gets a message without a value; others get the row as
+    it was, with `_change_type` (`upsert` or `delete`), which `select` has to name."""
 
     where: str | None = Field(default=None, min_length=1)
     """An SQL condition over a row of the table; rows for which it is false or null are not sent."""
@@ -102,10 +117,14 @@ class Sink(Noun):
         return self
 
     @model_validator(mode="after")
-    def _can_be_followed(self) -> Self:
-        if self.view is not None:
-            message = f"from: {self.source}: rows of views cannot be sent yet; use `silver`"
+    def _has_what_a_view_brings(self) -> Self:
+        if self.view is None and (self.key or self.deletes):
+            name = "key" if self.key else "deletes"
+            message = f"{name}: is of sinks of views, `from: gold.<view>`"
             raise ValueError(message)
+        refuse_twins("key", list(self.key))
+        if self.deletes:
+            ensure_deletes_are_told(self)
         return self
 
     @property
@@ -150,3 +169,24 @@ def refuse_loops(sinks: Sequence[Sink], source: Source) -> None:
                     f"sink {sink.name}: the feed reads topic {topic}: its rows would come back"
                 )
                 raise ValueError(message)
+
+
+def ensure_deletes_are_told(sink: Sink) -> None:
+    """Make sure that who gets rows of a view can be told of those that are gone.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    message = ""
+    if sink.sql is not None:
+        if not sink.sql.key:
+            message = "deletes: sql needs a `key`, by which rows are deleted"
+        elif sink.sql.version is not None:
+            message = "deletes: sql: leave `version` out: what is newer, the view's versions say"
+    elif sink.kafka is not None:
+        if sink.kafka.key is None:
+            message = "deletes: kafka needs a `key`, of whose message the value is left out"
+    elif sink.select is not None and not any(CHANGE in sql for sql in sink.select.values()):
+        message = f"deletes: `select` names no {CHANGE}: rows that are gone would look like others"
+    if message:
+        raise ValueError(message)

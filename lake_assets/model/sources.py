@@ -4,9 +4,10 @@ Reading a source is for `sources`; how values are encoded is in `model.payload`.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
@@ -198,6 +199,9 @@ class Source(Noun):
     kinesis: KinesisSource | None = None
     """A Kinesis data stream."""
 
+    _tables: OriginColumns | None = PrivateAttr(default=None)
+    """How silver tables name where a row came from, if as rows of another kind of source."""
+
     @model_validator(mode="before")
     @classmethod
     def _has_fields(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a feed has there
@@ -248,7 +252,14 @@ class Source(Noun):
     @property
     def origin(self) -> OriginColumns:
         """Its columns that say where a row came from."""
-        return self.declared.origin
+        return replace(self.declared.origin, tables=self._tables)
+
+    def in_tables_of(self, other: "Source") -> Self:
+        """The same, of rows that go into the silver tables of a feed that reads another."""
+        copied = self.model_copy()
+        is_as_ours = other.kind == self.kind
+        copied._tables = None if is_as_ours else other.declared.origin  # noqa: SLF001 - our own
+        return copied
 
     @property
     def kind(self) -> str:

@@ -22,6 +22,10 @@ STATE = "_state_"
 names begins with `_`."""
 
 
+OUTSIDE = "external"
+"""In a layer's place, in notes of which versions were read, of tables outside the lake."""
+
+
 class Layer(StrEnum):
     """The folders of a lake."""
 
@@ -39,10 +43,13 @@ class TableRef:
     layer: Layer
     name: str
 
+    outside: str = ""
+    """Folder of a table that is not in the lake, and that is only read; empty of the lake's own."""
+
     @property
     def relative(self) -> str:
-        """Path below the lake's folder, with `/` on every system."""
-        return f"{self.layer}/{self.name}"
+        """Path below the lake's folder, with `/` on every system; of others, what notes call it."""
+        return f"{OUTSIDE}/{self.name}" if self.outside else f"{self.layer}/{self.name}"
 
 
 QUALITY_LOG = TableRef(layer=Layer.LOG, name="quality_log")

@@ -16,8 +16,12 @@ def opened(source: str | BinaryIO | pa.NativeFile) -> pq.ParquetFile:
     return pq.ParquetFile(source, coerce_int96_timestamp_unit=INT96_UNIT)
 
 
-_READ_BYTES = 64 * 1024
-"""Of each column that are read at once: a file of a thousand columns takes 64 MiB."""
+_READ_BYTES, _MOST_BYTES = 64 * 1024, 1024 * 1024
+"""Of each column that are read at once, at least and at most: in a bucket each reading is a request
+that costs as much as a megabyte."""
+
+_HELD_BYTES = 64 * 1024 * 1024
+"""Of all columns, as long as there are no more than a thousand."""
 
 
 def opened_in_pieces(source: BinaryIO) -> pq.ParquetFile:
@@ -29,10 +33,18 @@ def opened_in_pieces(source: BinaryIO) -> pq.ParquetFile:
         pa.ArrowException: it is none.
         OSError: likewise, then without a number; or the disk does not give it.
     """
+    footer = pq.read_metadata(source)
+    source.seek(0)
     return pq.ParquetFile(
         source,
+        metadata=footer,
         coerce_int96_timestamp_unit=INT96_UNIT,
         pre_buffer=False,
-        buffer_size=_READ_BYTES,
+        buffer_size=read_bytes(footer.num_columns),
         page_checksum_verification=True,
     )
+
+
+def read_bytes(columns: int) -> int:
+    """Bytes of a column that are read at once: 1 MiB up to 64 columns, 64 KiB from 1,024 on."""
+    return max(_READ_BYTES, min(_MOST_BYTES, _HELD_BYTES // max(1, columns)))

@@ -107,10 +107,12 @@ def _runs(settings: Settings, feeds: Sequence[Feed]) -> Iterator[Finding]:
     """How the runs of feeds are that have a schedule."""
     now = datetime.now(UTC)
     for feed in feeds:
-        if feed.run is None:
+        if not feed.is_triggered:
             continue
         thing, note = f"feed {feed.feed!r}", run_note_of(settings.state_dir, feed.feed)
-        told = f"runs next {next_tick_in_words(feed.run, now)}"
+        told = "runs when asked"
+        if feed.schedule is not None:
+            told = f"runs next {next_tick_in_words(feed.schedule, now)}"
         if note.failed_at is not None:
             fact = f"{told}; the last run, of {_utc(note.failed_at)}, failed: {note.why}"
             fix = f"lake-assets stream --feed {feed.feed} --until-caught-up"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from lake_assets.model.files_source import FilesSource
 from lake_assets.services.finding import Finding, Health
-from lake_assets.services.source_findings import look_at_sources
+from lake_assets.services.source_findings import ANSWER_S, look_at_sources
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.files.index import BAD, FOUND, changes_in, counted_files
-from lake_assets.sources.files.listing import ensure_folder
+from lake_assets.sources.files.open_place import open_place
 from lake_assets.storage.store import Store
 
 _NAMED = 3
@@ -20,7 +20,7 @@ def look_at_files(settings: Settings) -> Iterator[Finding]:
 
 
 def _look(thing: str, lake: Store, feed: str, source: FilesSource) -> Iterator[Finding]:
-    ensure_folder(source)
+    open_place(source).ensure(timeout_s=ANSWER_S)
     counted = counted_files(lake, feed)
     changes = changes_in(lake, feed)
     bad = counted[BAD]

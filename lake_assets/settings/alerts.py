@@ -63,7 +63,7 @@ class AlertSettings(RelatedGroup):
     """Seconds that streams may wait for a broker or a registry without anybody being told."""
 
     sink_behind_after_s: float = Field(default=900.0, gt=0)
-    """Seconds that rows of silver may wait for a sink before somebody is told."""
+    """Seconds that rows may wait for a sink before somebody is told."""
 
     refresh_grace_s: float = Field(default=300.0, ge=0)
     """Seconds that a scheduled refresh, or a run of a feed, may take before it counts as missed."""

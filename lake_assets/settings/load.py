@@ -122,13 +122,13 @@ def secret_of(variable: str) -> SecretStr:
     """A secret that a feed names by its environment variable.
 
     Raises:
-        SettingsError: it is not set, or fits no header.
+        SettingsError: it is not set, or ends with a line break or the like.
     """
     value = os.environ.get(variable, "")
     if not value:
         raise SettingsError(variable, "is not set, and a feed needs it", "Set the variable")
-    if not value.isprintable() or not value.isascii():
-        fact = "has a character that a header cannot have, such as a line's end"
+    if not value.isprintable():
+        fact = "has a character that is not printable, such as a line's end"
         raise SettingsError(variable, fact, "Correct the variable")
     return SecretStr(value)
 

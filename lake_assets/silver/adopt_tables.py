@@ -12,7 +12,7 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import origin_of
+from lake_assets.model.flows import is_shared, origin_of
 from lake_assets.model.owners import Owner, owner_of_silver
 from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
 from lake_assets.silver.duplicate_rows import duplicates_schema
@@ -75,7 +75,7 @@ def make_tables(
     aside += [waiting_of(feed.feed)] if decoder.has_waiting else []
     others = dict.fromkeys(aside, quarantine_of_feed(feed))
     if feed.deduplicate:
-        others[duplicates_of(feed.feed)] = duplicates_schema(feed.source.origin)
+        others[duplicates_of(feed.feed)] = duplicates_schema(origin_of(feed))
     owners = {feed.silver_table(key): owner_of_silver(feed, key) for key in keys}
     created = committer.create(
         {**columns, **others},
@@ -89,7 +89,11 @@ def make_tables(
     widen(committer, there, decoder.renames, is_new=is_new)
     # Made before the feed was routed by a header, they lack it.
     older = [table for table in aside if feed.keeps_headers and table not in created]
-    committer.add_columns(dict.fromkeys(older, quarantine_of_feed(feed)))
+    lacking = dict.fromkeys(older, quarantine_of_feed(feed))
+    told = duplicates_of(feed.feed)
+    if told in others and told not in created and is_shared(feed):
+        lacking[told] = others[told]  # made while one feed alone filled the tables
+    committer.add_columns(lacking)
 
 
 def _with_kept(

@@ -6,7 +6,7 @@ time, and of a large one a part of the keys.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,17 +16,17 @@ from deltalake import DeltaTable
 from lake_assets.delta.change_journal import origins_in
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.commit_journal import Journal
-from lake_assets.delta.data_files import are_whole
 from lake_assets.delta.deletion_vectors import kept_rows
-from lake_assets.delta.log_history import is_done
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Origins, RowSet, Spans
+from lake_assets.delta.origins import Origins, RowSet, Spans, own_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
+from lake_assets.model.flows import origin_of
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.deduplicate import Deduplication, NewFile
 from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.keyed_rows import KeyedRows, concatenated
+from lake_assets.silver.pending_files import pending_files
 from lake_assets.silver.stored_keys import FileKeys
 from lake_assets.silver.without_duplicates import Gone
 
@@ -65,7 +65,7 @@ def unique_again(
     with deduplication.turn(finishes=not is_all):
         files, gone = deduplication.files_in(demuxed), list[Gone]()
         tables = dict.fromkeys(table for table, _ in files)
-        origin = deduplication.feed.source.origin
+        origin = origin_of(deduplication.feed)
         given = {table: leaving.get(table, _NOTHING) for table in tables}
         goes = {t: span.rows(origin) for t, span in given.items() if span is not None}
         if len(goes) < len(tables):
@@ -73,6 +73,8 @@ def unique_again(
             derived = origins_in(deduplication.context.lake, came, origin)
             derived.add_spans(dropped or {})
             goes = {table: goes.get(table, derived) for table in tables}
+        named = deduplication.reader.origins(concatenated([])).column_names
+        goes = {table: own_of(rows, named, origin) for table, rows in goes.items()}
         for table in tables:
             its = [file for of, file in files if of == table]
             gone += _Again(deduplication, table, its, goes[table], journal, is_all).gone()
@@ -110,7 +112,7 @@ class _Again:
 
     def _judged(self, new: Sequence[NewFile], stored: Iterator[FileKeys]) -> list[Gone]:
         reader = self.deduplication.reader
-        had, stay = Origins(self.deduplication.feed.source.origin), list[KeyedRows]()
+        had, stay = Origins(origin_of(self.deduplication.feed)), list[KeyedRows]()
         for keys in stored:
             is_going = self.goes.mask(reader.origins(keys.rows))
             had.add(reader.origins(keys.rows.take(is_going)))
@@ -135,18 +137,9 @@ class _Again:
             except LakeError:
                 if not self.may_be_missing:
                     raise
-        for file in self._pending(handle):
-            yield reader.read(log, self.table, file, kinds)
-
-    def _pending(self, handle: DeltaTable) -> Sequence[DataFile]:
-        """Files of a batch cut off before the table had them; the next start adds them."""
-        log = log_of(self.deduplication.context.lake, self.table)
-        with suppress(LakeError):  # torn: then the batch is undone and comes again
-            noted = self.journal.last()
-            if noted is not None and not is_done(handle, noted[0]):
-                files = [file for one in noted[1] if one.table == self.table for file in one.files]
-                return files if are_whole(log, files) else []  # else it is undone, too
-        return []
+        for journal in (self.journal, *self.deduplication.beside_it):
+            for file in pending_files(log, self.table, handle, journal):
+                yield reader.read(log, self.table, file, kinds)
 
 
 def _joined(parts: Sequence[Gone]) -> Gone:

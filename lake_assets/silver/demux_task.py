@@ -29,9 +29,9 @@ from lake_assets.silver.rows import (
     REFUSED_AT,
     ROW,
     VALUE,
+    as_in_silver,
     bronze_names,
     headers_in,
-    named_feed,
     silver_origin,
 )
 from lake_assets.silver.selecting_by_key import SelectingByKeyDecoder
@@ -195,8 +195,7 @@ def place_with_rows(
     rows = decoded.columns
     arrays = [
         *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
-        *(batch[name] for name in bronze_names(plan.origin)),
-        *named_feed(plan.origin, batch.num_rows),
+        *as_in_silver(batch, plan.origin),
         values if plan.keep_values else _where(is_refused, values),
         reason,
         detail,

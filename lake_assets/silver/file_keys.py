@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.model.origins import OriginColumns, Place
+from lake_assets.model.origins import FEED, OriginColumns, Place
 from lake_assets.silver.key_hashes import hash_keys
 from lake_assets.silver.keyed_rows import Ints
 
@@ -26,11 +26,13 @@ class KeyColumns:
     key: tuple[str, ...]
     time: str
     origin: OriginColumns
+    owner: str = ""
+    """The feed whose the tables are: rows that name no other are its."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.key, self.time, *self.origin.identity)
+        """All of them; tables that one feed alone has filled lack the last one."""
+        return (*self.key, self.time, *self.origin.identity, FEED)
 
 
 def keys_in(
@@ -47,7 +49,7 @@ def keys_in(
     hashes = hash_keys([_as_kind(rows, name, kind) for name, kind in kinds.items()])
     times = _micros(rows, columns.time)
     known = np.flatnonzero(hashes.is_known & (times > 0))
-    codes, places = _places(rows, columns.origin)
+    codes, places = _places(rows, columns)
     made = {
         "high": hashes.high[known],
         "low": hashes.low[known],
@@ -80,9 +82,32 @@ def _in_words(kinds: Mapping[str, pa.DataType]) -> str:
     return json.dumps({name: str(kind) for name, kind in kinds.items()})
 
 
-def _places(rows: pa.Table, origin: OriginColumns) -> tuple[npt.NDArray[np.int32], list[Place]]:
+def feed_and_name(place: str, owner: str) -> tuple[str, str]:
+    """Whose row it is, and its source's name, of what a place is called here."""
+    feed, mark, name = place.partition(_OF_ANOTHER)
+    return (feed, name) if mark else (owner, place)
+
+
+_OF_ANOTHER = "\x1f"
+"""Between the feed and the source's name, of rows of a feed that is not the tables' owner."""
+
+
+def _names(rows: pa.Table, columns: KeyColumns) -> pa.ChunkedArray:
+    """What rows' sources are called: two feeds may have sources of one name."""
+    names = rows[columns.origin.name]
+    if FEED not in rows.column_names:
+        return names
+    feeds = rows[FEED].cast(pa.string())
+    is_other = pc.fill_null(pc.not_equal(feeds, columns.owner), fill_value=False)
+    if not pc.any(is_other).as_py():
+        return names
+    return pc.if_else(is_other, pc.binary_join_element_wise(feeds, names, _OF_ANOTHER), names)
+
+
+def _places(rows: pa.Table, columns: KeyColumns) -> tuple[npt.NDArray[np.int32], list[Place]]:
     """Each row's source and partition as a number, and what the numbers stand for."""
-    names = rows[origin.name].combine_chunks().dictionary_encode()
+    origin = columns.origin
+    names = _names(rows, columns).combine_chunks().dictionary_encode()
     codes = names.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if origin.partition is not None:
         codes = (codes << 32) | rows[origin.partition].to_numpy().astype(np.int64)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.origins import columns_in
 from lake_assets.delta.table_log import TableLog
-from lake_assets.model.origins import FEED, OriginColumns
+from lake_assets.model.origins import FEED, IDENTITY_PARTS, OriginColumns
 from lake_assets.spark.read_tables import read_files
 
 
@@ -37,4 +37,6 @@ def own_rows(
             rows = rows.where(F.coalesce(F.col(FEED), nobody) == whose.feed)
         elif not whose.has_unnamed:
             rows = rows.limit(0)
-    return rows.withColumnsRenamed(dict(zip(named.identity, origin.identity, strict=True)))
+    parts = [(getattr(named, part), getattr(origin, part)) for part in IDENTITY_PARTS]
+    # A source without partitions has rows in tables that have some.
+    return rows.withColumnsRenamed({name: bronze for name, bronze in parts if name and bronze})

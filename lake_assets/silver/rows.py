@@ -6,6 +6,7 @@ from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_layout import without_made
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import FEED, PROBLEM, SCHEMA_ID, OriginColumns
+from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.model.tombstones import ROW_KEY, tombstone_columns
 from lake_assets.sources.kafka import headers
 
@@ -24,11 +25,31 @@ def _of_source(origin: OriginColumns) -> pa.Schema:
 
 
 def bronze_names(origin: OriginColumns) -> tuple[str, ...]:
-    """Bronze's columns that become `silver_origin`'s, in the same order; none is the feed's."""
+    """Bronze's columns that say where a row came from, and which schema its value names."""
     return (*origin.names, SCHEMA_ID)
 
 
-def named_feed(origin: OriginColumns, rows: int) -> list[pa.Array]:
+def as_in_silver(batch: pa.RecordBatch, origin: OriginColumns) -> list[pa.Array]:
+    """What bronze's rows have in `silver_origin`'s columns, in their order."""
+    made = []
+    for field, name in zip(_of_source(origin), _in_bronze(origin).values(), strict=True):
+        if name is None:  # a source without partitions is one, and one may not tell its time
+            missing = None if field.name == origin.in_silver.time else 0
+            made.append(pa.repeat(pa.scalar(missing, field.type), batch.num_rows))
+        else:
+            made.append(batch[name])
+    return [*made, *_named_feed(origin, batch.num_rows)]
+
+
+def _in_bronze(origin: OriginColumns) -> dict[str, str | None]:
+    """By column of `_of_source`, in their order, that of bronze; None where there is none."""
+    silver, parts = origin.in_silver, ("name", "partition", "offset", "time")
+    own = {getattr(silver, part): getattr(origin, part) for part in parts}
+    named = {name: bronze for name, bronze in own.items() if name}
+    return {**named, **{name: name for name in origin.further}, f"_{SCHEMA_ID}": SCHEMA_ID}
+
+
+def _named_feed(origin: OriginColumns, rows: int) -> list[pa.Array]:
     """What rows have in `silver_origin`'s columns beyond those of bronze."""
     whose = origin.whose
     return [pa.repeat(whose.feed, rows)] if whose is not None and whose.is_named else []
@@ -104,12 +125,14 @@ def quarantine_of_feed(feed: Feed) -> pa.Schema:
 def quarantine_sources(origin: OriginColumns, *, keeps_headers: bool = False) -> tuple[str, ...]:
     """Columns of the decoded rows that become `quarantine_schema`, in the same order."""
     own = (KEPT_HEADERS,) if keeps_headers else ()
-    return (VALUE, *_of_source(origin).names, REASON, DETAIL, REFUSED_AT, *own)
+    names = [name for name, bronze in _in_bronze(origin).items() if bronze]
+    return (VALUE, *names, REASON, DETAIL, REFUSED_AT, *own)
 
 
 def decoded_part(silver: pa.Schema, origin: OriginColumns) -> pa.Schema:
     """What of a silver table's columns was decoded."""
-    own = {*silver_origin(origin).names, FEED}  # also if one feed alone fills it by now
+    # Also what other feeds have brought, whether or not they still fill it.
+    own = {*silver_origin(origin).names, *ORIGIN_NAMES}
     return pa.schema([field for field in without_made(silver) if field.name not in own])
 
 

@@ -23,10 +23,19 @@ from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import tables_owner
+from lake_assets.model.origins import FEED
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.arrow_types import without_views
 from lake_assets.parquet.read_file import opened
-from lake_assets.silver.file_keys import KeyColumns, is_of, keys_in, kinds_of, places_of
+from lake_assets.silver.file_keys import (
+    KeyColumns,
+    feed_and_name,
+    is_of,
+    keys_in,
+    kinds_of,
+    places_of,
+)
 from lake_assets.silver.key_hashes import can_be_key, salted
 from lake_assets.silver.keyed_rows import KeyedRows, Numbers
 from lake_assets.silver.rows import silver_origin
@@ -113,9 +122,13 @@ class KeyReader:
 
     def origins(self, rows: KeyedRows) -> pa.Table:
         """The columns of rows' identity, as silver has them."""
-        names, numbers = zip(*self.places.places, strict=True) if self.places.places else ((), ())
+        places, owner = self.places.places, self.columns.owner
+        whose = [feed_and_name(name, owner) for name, _ in places]
+        numbers = [number for _, number in places]
+        of_row = pa.array(rows.place)
         columns = {
-            self.columns.origin.name: pa.array(names, pa.string()).take(pa.array(rows.place)),
+            self.columns.origin.name: pa.array([n for _, n in whose], pa.string()).take(of_row),
+            FEED: pa.array([feed for feed, _ in whose], pa.string()).take(of_row),
             self.columns.origin.offset: pa.array(rows.offset),
         }
         if self.columns.origin.partition is not None:
@@ -162,7 +175,7 @@ def reader_of(feed: Feed) -> KeyReader | None:
     origin = feed.source.origin.in_silver
     time = rule.time or origin.time
     assert time is not None  # noqa: S101 - the feed was refused else
-    columns = KeyColumns(key=rule.key, time=time, origin=origin)
+    columns = KeyColumns(key=rule.key, time=time, origin=origin, owner=tables_owner(feed))
     return KeyReader(rule=rule, columns=columns)
 
 

@@ -98,7 +98,7 @@ class Rewriting:
         key = self.feed.tables.key_of_silver(table.name) or table.name
         first = gone.first.take(np.argsort(gone.numbers))
         left_out = rows.filter(pa.array(goes))
-        told = duplicate_rows(left_out, first, self.places, key, self.feed.source.origin)
+        told = duplicate_rows(left_out, first, self.places, key, self.feed)
         if goes.all():
             return _Outcome(table=table, file=file, left=None, gone=told)
         kept, folder = rows.filter(pa.array(~goes)), folder_in_table(file)

@@ -25,7 +25,14 @@ IDENTITY = pa.schema(
 
 The time is among them since offsets may begin again: of a topic that was made anew, and of a broker
 that lost rows and gave their offsets to others.
+
+Of a view's row the source is the table's id and the row's key, the offset the version of the table
+that brought it, and the time a sink's own, which only grows (`sinks.view_position`).
 """
+
+
+class DeletedRow(dict[str, Any]):
+    """Fields of a row that is gone from its view, as they were."""
 
 
 def origins_of(rows: pa.Table) -> list[str]:

@@ -60,12 +60,20 @@ class Progress:
     points: Mapping[str, Point]
     """By table of the batch, the version up to which all of its rows are done."""
 
+    notes: Sequence[Batch] = ()
+    """What else is known then (`sinks.view_position`)."""
+
 
 class Deliveries:
     """What a sink has delivered; of one thread at a time, and one process."""
 
-    def __init__(self, context: LakeContext, table: TableRef) -> None:
+    def __init__(self, context: LakeContext, table: TableRef, *, has_offsets: bool = True) -> None:
         """Open the table, and create it if need be.
+
+        Args:
+            context: of the lake.
+            table: of the sink.
+            has_offsets: whether rows are known by their offsets: those of views are not.
 
         Raises:
             LakeError: it cannot be read or written.
@@ -79,7 +87,8 @@ class Deliveries:
         self.batch = handle.transaction_version(_BATCHES) or 0
         """The last one that is whole."""
         self._handle = handle
-        self._ends = self._ends_in()
+        self._has_offsets = has_offsets
+        self._ends = self._ends_in() if has_offsets else {}
         self._own_ends: Offsets = {}
 
     def look_again(self) -> None:
@@ -93,6 +102,23 @@ class Deliveries:
     def point_of(self, table: str) -> Point:
         """The version of a table up to which all rows are done."""
         return point_in(self._handle, table)
+
+    def told(self, app_id: str) -> int | None:
+        """The number that was recorded last under a name of `Progress.notes`."""
+        return self._handle.transaction_version(app_id)
+
+    def recorded_by(self, batch: int) -> pa.Table:
+        """The rows (`IDENTITY`) that a batch has recorded.
+
+        Raises:
+            LakeError: the table cannot be read.
+        """
+        found = [IDENTITY.empty_table()]
+        for file in files_between(self._handle, "batch", batch, batch):
+            have = read_file(self._log, file, [*IDENTITY.names, "batch"])
+            own = have.filter(pc.equal(have["batch"], batch))
+            found.append(own.select(IDENTITY.names).cast(IDENTITY))
+        return pa.concat_tables(found)
 
     def is_recorded(self, rows: pa.Table, batch: int) -> "tuple[_Mask, _Mask]":
         """Which rows (`IDENTITY`) were recorded before a batch, and which by it.
@@ -123,19 +149,8 @@ class Deliveries:
             CommitConflictError: another process delivers for the same sink.
             LakeError: the table cannot be written.
         """
-        self._commits += 1
-        self._context.committer.flush()
-        commit = Commit(
-            table=self.table,
-            files=self._written(batch, outcomes),
-            info={"rows": str(sum(one.call.rows.num_rows for one in outcomes))},
-            transactions=_transactions(done),
-        )
-        if self._context.committer.append([commit], Batch(_COMMITS, self._commits)):
-            fact = "another process delivers for the same sink: a commit was there already"
-            raise CommitConflictError(self.table.name, fact, "Let one of them do it")
-        self._handle = self._context.committer.fresh(self.table)
-        if outcomes:
+        self._commit(batch, outcomes, _transactions(done))
+        if outcomes and self._has_offsets:
             _move_on(self._own_ends, pa.concat_tables([one.call.rows for one in outcomes]))
         if done is not None:
             # Only by whole batches, so that one that runs again finds its rows.
@@ -144,6 +159,24 @@ class Deliveries:
         if len(self._handle.file_uris()) > _MOST_FILES:
             self._context.committer.compact(self.table)
             self._handle = self._context.committer.fresh(self.table)
+
+    def note(self, notes: Sequence[Batch]) -> None:
+        """Commit what is to be known before a batch begins; raises as `record`."""
+        self._commit(self.batch + 1, [], notes)
+
+    def _commit(self, batch: int, outcomes: Sequence[Outcome], notes: Sequence[Batch]) -> None:
+        self._commits += 1
+        self._context.committer.flush()
+        commit = Commit(
+            table=self.table,
+            files=self._written(batch, outcomes),
+            info={"rows": str(sum(one.call.rows.num_rows for one in outcomes))},
+            transactions=notes,
+        )
+        if self._context.committer.append([commit], Batch(_COMMITS, self._commits)):
+            fact = "another process delivers for the same sink: a commit was there already"
+            raise CommitConflictError(self.table.name, fact, "Let one of them do it")
+        self._handle = self._context.committer.fresh(self.table)
 
     def _may_be_recorded(self, rows: pa.Table) -> "_Mask":
         mask = np.zeros(rows.num_rows, dtype=np.bool_)
@@ -194,7 +227,7 @@ def _digest_app(table: str) -> str:
 def _transactions(done: Progress | None) -> list[Batch]:
     if done is None:
         return []
-    found = [Batch(_BATCHES, done.batch)]
+    found = [Batch(_BATCHES, done.batch), *done.notes]
     for table, point in done.points.items():
         found.append(Batch(_version_app(table), point.version))
         found.append(Batch(_digest_app(table), digest_number(point.digest)))

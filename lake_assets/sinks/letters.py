@@ -1,6 +1,6 @@
 """Dead letters of a sink that are sent again: which there are, their rows now, what became of them.
 
-Rows are read anew where they lie, and shaped as the sink is declared now: what was wrong with them
+Rows are read anew where they are, and shaped as the sink is declared now: what was wrong with them
 may have been the declaration. A call whose rows are all there has the key that it had. What is
 recorded takes the place of the letter in one commit, so that a kill repeats calls of the last
 seconds, under the same keys. The sink may deliver meanwhile.
@@ -23,9 +23,10 @@ from lake_assets.delta.unused_writes import discard, discarded_if_not_made, disc
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.parquet.data_file import write_file
-from lake_assets.sinks.base import IDENTITY, Call, Outcome
-from lake_assets.sinks.calls import CallMaker, rows_under
+from lake_assets.sinks.base import IDENTITY, Call, Outcome, Target
+from lake_assets.sinks.calls import rows_under
 from lake_assets.sinks.entries import entries_of
+from lake_assets.sinks.following import Following
 
 _TRIES = 20
 """Tries of a commit beside a sink that joins files of its table."""
@@ -97,10 +98,11 @@ class Redelivery:
 
     committer: Committer
     table: TableRef
-    maker: CallMaker
+    following: Following
+    target: Target
     letters: Sequence[Letter]
     missing: int = 0
-    """Rows so far that are not in silver any more, or not wanted by now: they stay letters."""
+    """Rows so far that are not there any more, or not wanted by now: they stay letters."""
 
     _sent: dict[str, Letter] = field(default_factory=dict)
     """By the key of a call that goes out, whose rows it has."""
@@ -122,15 +124,15 @@ class Redelivery:
         rows = _tuples(letter.rows)
         there = [number for number, row in enumerate(rows) if row in values]
         self.missing += len(rows) - len(there)
-        most = self.maker.target.rows_per_call
+        most = self.target.rows_per_call
         for start in range(0, len(there), most):
             taken = there[start : start + most]
             own = letter.rows.take(pa.array(taken))
             # Of a letter that was sent in part before, it has more rows than are left.
             is_whole = len(taken) == rows_under(letter.key)
-            key = letter.key if is_whole else self.maker.key_of(own)
+            key = letter.key if is_whole else self.following.key_of(own)
             self._sent[key] = letter
-            body = self.maker.target.body_of([values[rows[number]] for number in taken])
+            body = self.target.body_of([values[rows[number]] for number in taken])
             yield Call(number=letter.call, key=key, rows=own, body=body)
 
     def _values(self, letters: Sequence[Letter]) -> dict[_Row, dict[str, Any]]:
@@ -139,8 +141,8 @@ class Redelivery:
         asked = set(_tuples(wanted))
         found: dict[_Row, dict[str, Any]] = {}
         for name in pc.unique(wanted["table"]).to_pylist():
-            offsets = wanted.filter(pc.equal(wanted["table"], name))["offset"]
-            for shaped in self.maker.rows_with(_table(name), offsets):
+            of_table = wanted.filter(pc.equal(wanted["table"], name))
+            for shaped in self.following.rows_again(_table(name), of_table):
                 pairs = zip(_tuples(shaped.rows), shaped.values, strict=True)
                 found |= {row: fields for row, fields in pairs if row in asked}
         return found

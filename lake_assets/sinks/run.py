@@ -6,7 +6,6 @@ import math
 import threading
 from array import array
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from types import TracebackType
@@ -14,9 +13,7 @@ from typing import Self
 
 from pyspark.sql import SparkSession
 
-from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.conflicts import lake_errors
-from lake_assets.errors import LakeError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport, RedeliveryReport
@@ -25,13 +22,13 @@ from lake_assets.model.tables import deliveries_of
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sinks.base import Outcome
-from lake_assets.sinks.batches import SinkBatch, next_batch, write_note
-from lake_assets.sinks.calls import CallMaker
 from lake_assets.sinks.catalog import target_of
-from lake_assets.sinks.deliveries import Deliveries, Progress
+from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.engine import make_calls
+from lake_assets.sinks.following import Following, Ready, Whose
 from lake_assets.sinks.letters import Redelivery, letters_in
-from lake_assets.sinks.shape import Shaper
+from lake_assets.sinks.silver_rows import SilverRows
+from lake_assets.sinks.view_rows import ViewRows
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.lake_id import lake_id
 
@@ -111,16 +108,20 @@ class SinkRun:
         """
         self._feed, self._sink, self._lake = feed, sink, context.lake
         self._committer = context.committer
-        self._note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
+        note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
         self._target = target_of(sink, secret_of, endpoints)
-        self._deliveries = Deliveries(context, deliveries_of(feed.feed, sink.name))
-        self._maker = CallMaker(
+        table, is_of_silver = deliveries_of(feed.feed, sink.name), sink.view is None
+        self._deliveries = Deliveries(context, table, has_offsets=is_of_silver)
+        whose = Whose(
             lake=context.lake,
+            feed=feed,
+            sink=sink,
             identity=f"{lake_id(settings)}/{feed.feed}/{sink.name}",
-            shaper=Shaper(session, feed, sink, self._target.rows_of),
+            session=session,
             deliveries=self._deliveries,
             target=self._target,
         )
+        self._following: Following = SilverRows(whose, note) if is_of_silver else ViewRows(whose)
 
     def __enter__(self) -> Self:
         """Open the event loop in which all calls are made; raises as `deliver`."""
@@ -161,24 +162,37 @@ class SinkRun:
         """
         counted = _Counted()
         with lake_errors(self._lake.root):
-            while not stop.is_set() and (batch := self._next()) is not None:
-                if not self._run(batch, counted, stop, told):
-                    break
-                counted.batches += 1
+            self._deliver(counted, stop, told)
         return self._report(counted)
+
+    def _deliver(
+        self,
+        counted: _Counted,
+        stop: threading.Event,
+        told: Callable[[DeliveryReport], None] | None,
+    ) -> None:
+        while not stop.is_set() and (batch := self._following.next()) is not None:
+            if not self._run(batch, counted, stop, told):
+                break
+            counted.batches += 1
 
     def redeliver(self, stop: threading.Event) -> RedeliveryReport:
         """Send all dead letters again, or until it is told to stop; as `deliver` else.
 
-        Another process may deliver to the sink meanwhile, and none may do this.
+        Another process may deliver to a sink of silver meanwhile, none to one of a view, and none
+        may do this. To one of a view what is new is delivered first.
 
         Raises:
             CommitConflictError: others rewrite the table of deliveries all the time.
         """
         counted, committer = _Counted(), self._committer
         with lake_errors(self._lake.root):
+            if self._sink.view is not None:
+                # What its rows are is told by a version that is done, and not by one half sent.
+                self._deliver(counted, stop, None)
             letters = letters_in(committer, self._deliveries.table)
-            again = Redelivery(committer, self._deliveries.table, self._maker, letters)
+            told = (self._following, self._target, letters)
+            again = Redelivery(committer, self._deliveries.table, *told)
 
             def record(outcomes: Sequence[Outcome]) -> None:
                 again.record(outcomes)
@@ -206,27 +220,16 @@ class SinkRun:
         counted.begin()
         return report
 
-    def _next(self) -> SinkBatch | None:
-        self._deliveries.look_again()
-        tables = [self._feed.silver_table(key) for key in keys_found(self._lake, self._feed)]
-        points = {table: self._deliveries.point_of(table.relative) for table in sorted(set(tables))}
-        return next_batch(self._lake, self._deliveries, points, self._note)
-
     def _run(
         self,
-        batch: SinkBatch,
+        batch: Ready,
         counted: _Counted,
         stop: threading.Event,
         told: Callable[[DeliveryReport], None] | None,
     ) -> bool:
         left: list[Outcome] = []
-        self._maker.take_in(batch)
-        if batch.has_files:
-            try:
-                write_note(self._note, batch)
-            except OSError as problem:
-                fact = f"cannot be written ({problem.strerror or problem})"
-                raise LakeError(str(self._note), fact, "Free some space") from problem
+        if batch.has_rows:
+            batch.begin()
 
             def record(outcomes: Sequence[Outcome]) -> None:
                 self._deliveries.record(batch.number, outcomes, None)
@@ -234,17 +237,15 @@ class SinkRun:
                 if told is not None:
                     told(self._report(counted))
 
-            pieces = self._maker.calls_of(batch)
-            left, is_whole = self._runner.run(make_calls(self._target, pieces, record, stop))
+            calls = make_calls(self._target, batch.calls(), record, stop)
+            left, is_whole = self._runner.run(calls)
             if not is_whole:
                 if left:
                     record(left)
                 return False
-        points = {part.table.relative: part.until for part in batch.parts}
-        self._deliveries.record(batch.number, left, Progress(batch=batch.number, points=points))
+        self._deliveries.record(batch.number, left, batch.progress)
         counted.add(left)
-        with suppress(OSError):  # a number that is done fits no batch
-            self._note.unlink(missing_ok=True)
+        batch.end()
         return True
 
 

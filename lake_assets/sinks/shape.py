@@ -4,7 +4,7 @@ Spark says what the expressions mean, once for each set of columns; rows are com
 that says the same, and else in a job of Spark's that ends before anything is sent.
 """
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,16 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from lake_assets.errors import FeedError, LakeError
+from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import tables_owner
-from lake_assets.model.origins import FEED
 from lake_assets.model.sinks import Sink
-from lake_assets.model.sources import ORIGIN_NAMES
-from lake_assets.model.transforms import ELEMENT
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, values_of
 from lake_assets.silver.selection import Output, Selection, select
-from lake_assets.sinks.base import IDENTITY
 from lake_assets.spark.conditions import without_ansi
 
 _WANTED = "wanted"
@@ -44,24 +39,39 @@ class Shaped:
 class Shaper:
     """Shapes rows of a feed's tables for one sink."""
 
-    def __init__(self, session: SparkSession, feed: Feed, sink: Sink, rows_of: RowsOf) -> None:
-        """Nothing is compiled yet; `session` is the sink's own, `rows_of` its target's."""
-        self._session, self._sink, self._rows_of = session, sink, rows_of
-        self._origin = feed.source.origin.in_silver
-        self._thing = f"sink {sink.name!r} of feed {feed.feed!r}"
-        self._feed, self._owner = feed.feed, tables_owner(feed)
-        self._known: dict[pa.Schema, Selection] = {}
-        self.offset_column = self._origin.offset
-        """What the tables call a row's offset."""
+    def __init__(
+        self,
+        session: SparkSession,
+        feed: Feed,
+        sink: Sink,
+        rows_of: RowsOf,
+        *,
+        hidden: Collection[str],
+    ) -> None:
+        """Nothing is compiled yet.
 
-    def shape(self, table: str, rows: pa.RecordBatch) -> Shaped:
+        Args:
+            session: the sink's own.
+            feed: whose sink.
+            sink: whose shape.
+            rows_of: its target's.
+            hidden: columns that are sent only where `select` names them.
+        """
+        self._hidden = hidden
+        self._session, self._sink, self._rows_of = session, sink, rows_of
+        self._thing = f"sink {sink.name!r} of feed {feed.feed!r}"
+        self._feed = feed.feed
+        self._known: dict[pa.Schema, Selection] = {}
+
+    def shape(self, rows: pa.RecordBatch, identity: pa.Table) -> Shaped:
         """The wanted ones of a table's rows, which have all of its columns, in their order.
+
+        `identity` (`IDENTITY`) says which they are.
 
         Raises:
             FeedError: an expression does not fit the columns.
         """
         columns = self._columns(rows)
-        identity = self._identity(table, rows)
         if self._sink.where is not None:
             wanted = pc.fill_null(columns.pop(_WANTED), fill_value=False)
             identity = identity.filter(wanted)
@@ -104,7 +114,7 @@ class Shaper:
     def _names(self, columns: pa.Schema) -> list[str]:
         if self._sink.select is not None:
             return list(self._sink.select)
-        return [name for name in columns.names if name not in {*ORIGIN_NAMES, ELEMENT}]
+        return [name for name in columns.names if name not in self._hidden]
 
     def _selection(self, columns: pa.Schema) -> Selection:
         if columns not in self._known:
@@ -122,35 +132,6 @@ class Shaper:
                 raise FeedError(self._thing, fact, "Compare it with something: `score > 0`")
             self._known[columns] = found
         return self._known[columns]
-
-    def _identity(self, table: str, rows: pa.RecordBatch) -> pa.Table:
-        origin, count, names = self._origin, rows.num_rows, set(rows.schema.names)
-        if any(rows[name].null_count for name in origin.identity):
-            fact = f"{self._thing}: has rows without an origin, which cannot be told apart"
-            step = "Only the streams write to silver; delete rows that others wrote"
-            raise LakeError(table, fact, step)
-        parts: MutableMapping[str, Any] = {
-            "table": pa.repeat(table, count),
-            "feed": self._feeds_of(rows),
-            "source": rows[origin.name],
-            "partition": rows[origin.partition] if origin.partition else pa.repeat(0, count),
-            "offset": rows[origin.offset],
-            "source_time": self._times_of(rows),
-            "ordinal": rows[ELEMENT] if ELEMENT in names else pa.repeat(0, count),
-        }
-        columns = [parts[field.name].cast(field.type) for field in IDENTITY]
-        return pa.Table.from_arrays(columns, schema=IDENTITY)
-
-    def _feeds_of(self, rows: pa.RecordBatch) -> pa.Array:
-        if FEED not in rows.schema.names:
-            return pa.repeat(self._owner, rows.num_rows)
-        return pc.fill_null(rows[FEED], self._owner)
-
-    def _times_of(self, rows: pa.RecordBatch) -> pa.Array:
-        kind = IDENTITY.field("source_time").type
-        if not self._origin.time:
-            return pa.repeat(pa.scalar(0, kind), rows.num_rows)
-        return pc.fill_null(rows[self._origin.time].cast(kind), pa.scalar(0, kind))
 
 
 def _computed(

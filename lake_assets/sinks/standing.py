@@ -13,13 +13,15 @@ from deltalake import DeltaTable
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.increments import Point
 from lake_assets.delta.log_history import committed_at, open_table
-from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import TableRef, deliveries_of
 from lake_assets.sinks.deliveries import point_in
 from lake_assets.sinks.gained import gained_since
+from lake_assets.sinks.view_changes import first_change
+from lake_assets.sinks.view_tables import tables_of_view
 from lake_assets.storage.store import Store
 
 
@@ -28,7 +30,7 @@ class Standing:
     """How a sink stands; times in seconds since 1970."""
 
     behind_since: float | None
-    """When the oldest commit of silver came that it has not delivered; None if there is none."""
+    """When the oldest commit came that it has not delivered; None if there is none."""
 
     recorded_at: float
     """When it recorded something last."""
@@ -41,7 +43,7 @@ class Standing:
 
 
 def unread_since(lake: Store, feed: Feed, sink: Sink) -> dict[TableRef, float]:
-    """By silver table, since when it has had commits that a sink did not look at.
+    """By table of a sink, since when it has had commits that a sink did not look at.
 
     None of a sink that never began, and of a table whose log has forgotten the first of them.
 
@@ -51,27 +53,47 @@ def unread_since(lake: Store, feed: Feed, sink: Sink) -> dict[TableRef, float]:
     deliveries = open_table(lake, deliveries_of(feed.feed, sink.name))
     if deliveries is None:
         return {}
-    points = _points(lake, feed, deliveries).items()
+    points = _points(lake, feed, sink, deliveries).items()
     found = ((table, committed_at(lake, table, done.version + 1)) for table, done in points)
     return {table: at for table, at in found if at is not None}
 
 
-def _points(lake: Store, feed: Feed, deliveries: DeltaTable) -> dict[TableRef, Point]:
-    tables = sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
-    return {table: point_in(deliveries, table.relative) for table in tables}
+def _points(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> dict[TableRef, Point]:
+    return {
+        table: point_in(deliveries, table.relative) for table in tables_of_sink(lake, feed, sink)
+    }
 
 
-def _undelivered(lake: Store, feed: Feed, deliveries: DeltaTable) -> Iterator[float]:
+def tables_of_sink(lake: Store, feed: Feed, sink: Sink) -> list[TableRef]:
+    """The tables that a sink follows.
+
+    Raises:
+        FeedError: it is of a view that is not there.
+        LakeError: a log cannot be read.
+    """
+    if sink.view is not None:
+        return list(tables_of_view(lake, feed, feed.view(sink.view)))
+    return sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
+
+
+def _undelivered(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> Iterator[float]:
     """By table that has files with rows for the sink, when the first of them was committed."""
-    for table, done in _points(lake, feed, deliveries).items():
+    for table, done in _points(lake, feed, sink, deliveries).items():
         try:
-            gained = gained_since(log_of(lake, table), done, max_rows=1)
+            version = _first_new(log_of(lake, table), done, is_of_view=sink.view is not None)
         except ValueError as problem:
             raise LakeError(table.name, f"has a torn commit ({problem})", "Restore it") from problem
-        if gained is not None and gained.files:
-            at = committed_at(lake, table, gained.until.version)
-            if at is not None:
-                yield at
+        at = None if version is None else committed_at(lake, table, version)
+        if at is not None:
+            yield at
+
+
+def _first_new(log: TableLog, done: Point, *, is_of_view: bool) -> int | None:
+    """The first version that has what was not delivered; None if none has."""
+    if is_of_view:
+        return first_change(log, done)
+    gained = gained_since(log, done, max_rows=1)
+    return gained.until.version if gained is not None and gained.files else None
 
 
 def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> Standing | None:
@@ -102,7 +124,7 @@ def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> St
                 letters += rows - delivered
                 times.append(at)
     return Standing(
-        behind_since=min(_undelivered(lake, feed, handle), default=None),
+        behind_since=min(_undelivered(lake, feed, sink, handle), default=None),
         recorded_at=committed_at(lake, table, handle.version()) or 0.0,
         new_letters=letters,
         letters_since=min(times, default=None),

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from lake_assets.errors import LakeAssetsError, RuntimeSetupError
@@ -27,6 +28,8 @@ of demux's time in per-batch overhead; above 100,000 nothing more was gained, on
 _SOCKET_FOLDER_BYTES = 61
 """The longest name of a folder in which Spark makes Unix sockets: the system allows 104 bytes in
 all, and their names take the rest (Spark's own check of `spark.python.unix.domain.socket.dir`)."""
+
+_WORKER_PYTHON = Path(__file__).with_name("worker_python.sh")
 
 
 def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
@@ -158,6 +161,10 @@ def _launch_environment(settings: Settings, runtime: Runtime) -> dict[str, str]:
     variables = {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}
     if class_path := _class_path(settings, runtime):
         variables["SPARK_DIST_CLASSPATH"] = class_path
+        # Elsewhere than in this process, executors may have the Python alone.
+        if os.access(_WORKER_PYTHON, os.X_OK) and Path(pyspark.__file__).is_file():
+            variables["PYSPARK_PYTHON"] = str(_WORKER_PYTHON)
+            variables["PYSPARK_WORKER_PYTHON"] = sys.executable
     return variables
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from obstore.exceptions import BaseError
 
-from lake_assets.errors import LakeError, first_line
+from lake_assets.errors import LakeError, NoBucketError, first_line
 from lake_assets.storage.uri import AZURE, GCS, S3, LakeUri
 
 CREDENTIALS = {
@@ -29,6 +29,11 @@ _REFUSED = (
 
 _NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "MissingCredentials")
 """Where a machine in a cloud finds its credentials: asked only if none are given."""
+
+_TOO_OFTEN = ("SlowDown", "429 Too Many Requests", "503 Service Unavailable", "ServerBusy")
+
+_NOT_BUILT = "builder error"
+"""What the client says of an address that it does not ask, such as one without encryption."""
 
 _NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
 
@@ -65,13 +70,19 @@ def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
     fact, step = f"cannot be {what} ({first_line(problem)})", "Check the bucket and the network"
     if any(word in text for word in _NO_BUCKET):
         fact = f"cannot be {what}: there is no bucket {file.bucket!r}"
-        step = "Create the bucket, or name another"
-    elif any(word in text for word in _NO_CREDENTIALS):
+        return NoBucketError(str(file), fact, "Create the bucket, or name another")
+    if any(word in text for word in _NO_CREDENTIALS):
         fact = f"cannot be {what}: no credentials are given, and this machine has none"
         step = f"Set {CREDENTIALS[file.scheme]} among its options"
     elif refusal := next((word for word in _REFUSED if word in text), None):
         fact = f"cannot be {what}: the store refuses our credentials ({refusal})"
         step = f"Check the access key and what it may do in bucket {file.bucket!r}"
+    elif any(word in text for word in _TOO_OFTEN):
+        fact = f"cannot be {what}: the store is asked too often, or is overloaded"
+        step = "Wait; ask for less at once, or raise what the bucket allows"
+    elif _NOT_BUILT in text:
+        fact = f"cannot be {what}: its endpoint is none, or is http:// and that is not allowed"
+        step = "Correct the endpoint; to do without encryption, set aws_allow_http to true"
     elif any(word in text for word in _NO_ANSWER):
         fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
         step = "Check its endpoint and the network"

@@ -7,18 +7,17 @@ the same by a name and by an option. A bucket keeps what it has acknowledged: no
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
-from obstore.store import AzureStore, GCSStore, S3Store
+from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-from lake_assets.errors import LakeError, SettingsError, first_line
-from lake_assets.storage.object_errors import CREDENTIALS, ensure_bucket, told
+from lake_assets.errors import LakeError
+from lake_assets.storage.object_errors import ensure_bucket, told
+from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.store import STAGED, FileStat, Readable, Writing
-from lake_assets.storage.uri import GCS, S3, LakeUri
+from lake_assets.storage.uri import LakeUri
 
 _PART_BYTES = 8 * 1024 * 1024
 """Of a file that is written piece by piece, which a bucket takes as up to 10,000 parts: 80 GB. What
@@ -32,37 +31,6 @@ _READ_BYTES = 1024 * 1024
 
 _LISTED = 1_000
 """Names of a bucket in one answer."""
-
-_RETRIES = 5
-_RETRY_S = 60.0
-"""Times that a request is tried again while the store does not answer, and seconds until it is
-given up: an endpoint that restarts is outlived; of one that is not there is told in a minute."""
-
-_CLIENT = {
-    "allow_http",
-    "allow_invalid_certificates",
-    "connect_timeout",
-    "default_content_type",
-    "default_headers",
-    "http1_only",
-    "http2_keep_alive_interval",
-    "http2_keep_alive_timeout",
-    "http2_keep_alive_while_idle",
-    "http2_only",
-    "pool_idle_timeout",
-    "pool_max_idle_per_host",
-    "proxy_ca_certificate",
-    "proxy_excludes",
-    "proxy_url",
-    "randomize_addresses",
-    "read_timeout",
-    "root_certificate",
-    "timeout",
-    "user_agent",
-}
-"""Options of the HTTP client, which deltalake takes among the others and obstore does not."""
-
-_PREFIXES = ("aws_", "google_", "azure_")
 
 
 class ObjectStore:
@@ -82,7 +50,7 @@ class ObjectStore:
         """
         self.root = root
         self.options = dict(options)
-        self._store = _opened(root, options)
+        self._store = open_bucket(root, options)
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it: a put that the store makes only where there is no such file."""
@@ -250,29 +218,3 @@ class _Download(io.RawIOBase):
             data = self._reader.read(len(buffer))
         buffer[: len(data)] = memoryview(data)
         return len(data)
-
-
-def _opened(root: LakeUri, options: Mapping[str, str]) -> S3Store | GCSStore | AzureStore:
-    config: dict[str, Any] = {}
-    client: dict[str, Any] = {}
-    given = {name.lower(): value for name, value in options.items()}
-    retries, retry_s = given.pop("max_retries", _RETRIES), given.pop("retry_timeout", _RETRY_S)
-    for name, value in given.items():
-        bare = next((name[len(p) :] for p in _PREFIXES if name.startswith(p)), name)
-        (client if bare in _CLIENT else config)[bare if bare in _CLIENT else name] = value
-    try:
-        retry = {"max_retries": int(retries), "retry_timeout": timedelta(seconds=float(retry_s))}
-        more: dict[str, Any] = {"client_options": client, "retry_config": retry, "config": config}
-        if root.scheme == S3:
-            return S3Store(root.bucket, **more)
-        if root.scheme == GCS:
-            return GCSStore(root.bucket, **more)
-        container, _, host = root.bucket.partition("@")
-        if host:
-            config.setdefault("account_name", host.partition(".")[0])
-        return AzureStore(container, **more)
-    except (BaseError, ValueError, TypeError) as problem:
-        # The cause may quote a value, and that may be a secret.
-        fact = f"cannot be used ({first_line(problem)})"
-        step = f"Correct them; to log in it takes {CREDENTIALS[root.scheme]}"
-        raise SettingsError(f"storage options of {root}", fact, step) from None

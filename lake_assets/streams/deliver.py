@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack
 from operator import methodcaller
 from typing import NamedTuple, TypeVar
 
@@ -16,6 +17,12 @@ from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import turn_if_free
+
+_LOOKS_WITHIN_S = 2.0
+"""Seconds in which streams that look whether dead letters are sent again have looked."""
+
+_GIVEN_UP_WITHIN_S = 120.0
+"""Seconds in which streams give up the turn of a sink: what they are at is delivered first."""
 
 _Report = TypeVar("_Report", DeliveryReport, RedeliveryReport)
 
@@ -56,8 +63,9 @@ def deliver_now(
         LakeAssetsError: Spark or the lake cannot be used.
     """
     fact, step = "another process delivers to it, such as the streams", "Let it go on, or stop it"
+    turns = [_Turn(sink_turn, fact, step)]
     act = methodcaller("deliver", stop)
-    yield from _in_turns(settings, sinks, endpoints, _Turn(sink_turn, fact, step), act)
+    yield from _in_turns(settings, sinks, endpoints, lambda _: turns, act)
 
 
 def redeliver_now(
@@ -67,6 +75,9 @@ def redeliver_now(
     stop: threading.Event,
 ) -> Generator[RedeliveryReport, None, None]:
     """Send the dead letters of sinks again; the streams may deliver to them meanwhile.
+
+    Not to a sink of a view, which has no order but that of its batches: it waits until the streams
+    have given up its turn, which they do once what they are at is delivered.
 
     Args:
         settings: where the lake is.
@@ -79,8 +90,15 @@ def redeliver_now(
         SettingsError, SinkError, LakeAssetsError: as `deliver_now`.
     """
     fact, step = "another process sends its dead letters again", "Wait until that is done"
+    own = _Turn(redelivery_turn, fact, step, within_s=_LOOKS_WITHIN_S)
+    fact, step = "another process delivers to it for long", "Try it later, or stop the streams"
+    beside = _Turn(sink_turn, fact, step, within_s=_GIVEN_UP_WITHIN_S)
     act = methodcaller("redeliver", stop)
-    yield from _in_turns(settings, sinks, endpoints, _Turn(redelivery_turn, fact, step), act)
+
+    def turns_of(sink: Sink) -> list[_Turn]:
+        return [own] if sink.view is None else [own, beside]
+
+    yield from _in_turns(settings, sinks, endpoints, turns_of, act)
 
 
 class _Turn(NamedTuple):
@@ -89,23 +107,29 @@ class _Turn(NamedTuple):
     """Of a sink at which another process is."""
 
     step: str
+    within_s: float = 0.0
+    """Seconds that it is waited for."""
 
 
 def _in_turns(
     settings: Settings,
     sinks: Sequence[tuple[Feed, Sink]],
     endpoints: Endpoints | None,
-    turn: _Turn,
+    turns_of: Callable[[Sink], Sequence[_Turn]],
     act: Callable[[SinkRun], _Report],
 ) -> Generator[_Report, None, None]:
-    """What is done with each sink in its turn, by a Spark of its own."""
+    """What is done with each sink in its turns, by a Spark of its own."""
     session = start_session(settings, ensure_runtime(settings))
     try:
         with open_lake(settings, session) as context:
             for feed, sink in sinks:
-                with turn_if_free(settings.state_dir, turn.of(feed, sink)) as is_ours:
-                    if not is_ours:
-                        raise StreamError(f"sink {sink.name!r}", turn.fact, turn.step)
+                with ExitStack() as stack:
+                    for turn in turns_of(sink):
+                        task = turn_if_free(
+                            settings.state_dir, turn.of(feed, sink), within_s=turn.within_s
+                        )
+                        if not stack.enter_context(task):
+                            raise StreamError(f"sink {sink.name!r}", turn.fact, turn.step)
                     own = session.newSession()
                     with SinkRun(own, context, feed, sink, settings, endpoints) as run:
                         report = act(run)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import expectations_of_tables
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.severity import severity_of, share_in_words
 from lake_assets.settings.schema import Settings
@@ -38,7 +39,7 @@ class FailureBook:
 
 def verdicts_of(feed: Feed, report: BatchReport) -> list[Verdict]:
     """How the keys of a batch fared; what the feed does not expect any more is left out."""
-    expectations = {expectation.name: expectation for expectation in feed.expectations}
+    expectations = {expectation.name: expectation for expectation in expectations_of_tables(feed)}
     return [
         Verdict(
             key=key,

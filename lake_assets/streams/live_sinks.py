@@ -16,11 +16,19 @@ from lake_assets.gold.run import Warm
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
-from lake_assets.model.reports import BatchReport, DeliveryReport, SinkEvent, SinkFailed, Stage
+from lake_assets.model.reports import (
+    BatchReport,
+    DeliveryReport,
+    GoldEvent,
+    GoldRefreshed,
+    SinkEvent,
+    SinkFailed,
+    Stage,
+)
 from lake_assets.model.sinks import Sink
 from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import Settings
-from lake_assets.sinks.run import SinkRun, sink_turn
+from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.job_groups import cancel_group, enter_group
 from lake_assets.state.files import turn_if_free
 from lake_assets.streams.triggers import retry_delay_s
@@ -53,6 +61,8 @@ class LiveSink:
         """Prepare the thread; as `LiveSinks`."""
         self.feed = feed.feed
         self.name = f"{feed.feed}.{sink.name}"
+        self.of_view = feed.feed if sink.view else None
+        """The feed whose view it follows, if it does."""
         self.trouble = ""
         """Why nothing is delivered now, in words, if that is so."""
         self._settings, self._feed, self._sink = settings, feed, sink
@@ -100,7 +110,17 @@ class LiveSink:
                     return
                 self._wait(retry_delay_s(failures) if self.trouble else _TURN_EVERY_S)
 
+    def _is_asked_for(self) -> bool:
+        """Whether somebody sends dead letters of a view again, which needs the sink's turn."""
+        if self._sink.view is None:
+            return False
+        task = redelivery_turn(self._feed, self._sink)
+        with turn_if_free(self._settings.state_dir, task) as is_free:
+            return not is_free
+
     def _deliver_in_turn(self) -> None:
+        if self._is_asked_for():
+            return
         with turn_if_free(self._settings.state_dir, sink_turn(self._feed, self._sink)) as is_ours:
             if not is_ours:
                 self.trouble = "another process delivers to it"
@@ -119,7 +139,7 @@ class LiveSink:
             is_last = self._is_last  # what is there now will be delivered
             self._woken.clear()
             self._take(run.deliver(self._stop, self._take))
-            if is_last:
+            if is_last or self._is_asked_for():
                 return
             self._woken.wait(_LOOK_ANYWAY_S)
 
@@ -188,6 +208,17 @@ class LiveSinks:
             for whose, sink in self._sinks:
                 if whose == owner:
                     sink.nudge()
+
+    def with_views(self, announce: Callable[[GoldEvent], None]) -> Callable[[GoldEvent], None]:
+        """The same, that also takes in what became of a view: sinks of it may lack its commits."""
+
+        def told(event: GoldEvent) -> None:
+            announce(event)
+            for _, sink in self._sinks:
+                if isinstance(event, GoldRefreshed) and sink.of_view == event.feed:
+                    sink.nudge()
+
+        return told
 
     def finish(self, stop: threading.Event) -> None:
         """Deliver what is there of followed feeds, and end; or return when `stop` is set.

@@ -182,12 +182,12 @@ class Worker:
                 )
                 beside = replace(context, refresh_tasks=view_tasks)
                 warm = Warm(session=session, context=beside, keep=self._keep)
-                self._gold = LiveGold(
-                    self._settings, self._feeds, warm, self._outbox.put, self._what.followed
-                )
-                self._gold.start()
                 places = (self._settings, self._feeds, self._endpoints)
                 self._sinks = LiveSinks(*places, warm, self._outbox.put, self._what.followed)
+                self._gold = LiveGold(
+                    *places[:2], warm, self._sinks.with_views(self._outbox.put), self._what.followed
+                )
+                self._gold.start()
                 self._sinks.start()
                 try:
                     with (

@@ -22,7 +22,7 @@ from lake_assets.model.origins import FEED, Origin
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.duplicate_rows import FIRST, first_of
+from lake_assets.silver.duplicate_rows import FIRST_FEED, first_names, first_of
 from lake_assets.sources.catalog import source_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
@@ -152,18 +152,22 @@ def _refused(lake: Store, feed: Feed, table: TableRef, origin: Origin) -> list[P
 
 def _duplicates(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
     table, columns = duplicates_of(feed.feed), feed.source.origin
-    wanted = [*(FIRST + name for name in columns.identity), "key", "dropped_at"]
+    wanted = [*first_names(columns), "key", "dropped_at"]
     return [
         _place(
             table,
             row,
             key=row.row["key"],
             reason=DUPLICATE,
-            detail=f"of {first_of(row.row, columns)}",
+            detail=f"of {first_of(row.row, columns)}{_of_another(feed, row.row[FIRST_FEED])}",
             at=row.row["dropped_at"],
         )
         for row in _find(lake, table, columns.key_of(origin), wanted)
     ]
+
+
+def _of_another(feed: Feed, first: str | None) -> str:
+    return "" if first in {None, feed.feed} else f" of feed {first}"
 
 
 def _in_silver(lake: Store, feed: Feed, origin: Origin) -> list[Place]:

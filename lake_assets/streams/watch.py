@@ -88,7 +88,7 @@ class Watch:
         self._counted = Counted(self._registry, feeds)
         self._sinks = CountedSinks(self._registry, feeds)
         views = [(feed.feed, view.name) for feed in feeds for view in feed.gold]
-        schedules = {feed.feed: feed.run for feed in feeds if feed.run is not None}
+        schedules = {feed.feed: feed.schedule for feed in feeds if feed.schedule is not None}
         self._measured = Measured(self._facts, views, clock, schedules)
         self._registry.register(self._measured)
         about = Info("lake_assets", "The release that runs the streams.", registry=self._registry)

@@ -82,7 +82,8 @@ def test_the_newest_is_taken_where_nothing_is_taken_back(lake, top):
 @pytest.mark.usefixtures("top")
 def test_a_table_that_a_view_read_and_that_is_gone_holds_nothing_back(lake):
     log = log_of(lake.store, TOP)
-    read = {"silver/dropped": ReadVersion(9, "id", ""), "gold/dropped": ReadVersion(9, "id", "")}
+    names = ("silver/dropped", "gold/dropped", "external/players")  # the last one is not the lake's
+    read = {name: ReadVersion(9, "id", "") for name in names}
     info = PositionOfTables(tables=read, definition="it").info
     lake.committer.append([Commit(table=TOP, files=(), info=info)], Batch("refresh", 99))
     assert choose_versions(lake.store).versions[TOP] == log.open().version()

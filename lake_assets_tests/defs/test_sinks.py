@@ -1,7 +1,9 @@
 from lake_assets.definitions import assemble
+from lake_assets.defs.keys import sink_key
 from lake_assets.defs.sinks import Deliveries
 from lake_assets.model.reports import DeliveryReport
 from lake_assets_tests.sinks.lakes import feed_with_sink
+from lake_assets_tests.sinks.views import to_api
 
 FEED = feed_with_sink("https://example.com/sessions")
 
@@ -26,6 +28,13 @@ def test_a_sink_is_an_asset_after_silver(settings):
     (key,) = [key for key in graph.get_all_asset_keys() if "sink" in key.to_user_string()]
     assert key.to_user_string() == "sink_api"
     assert {parent.to_user_string() for parent in graph.get(key).parent_keys} == {"silver_events"}
+
+
+def test_a_sink_of_a_view_is_an_asset_after_the_view(settings):
+    feed = to_api("https://example.com")
+    graph = assemble(settings, [feed]).get_repository_def().asset_graph
+    parents = graph.get(sink_key(feed, feed.sinks[0])).parent_keys
+    assert {parent.to_user_string() for parent in parents} == {"gold_best"}
 
 
 def test_deliveries_are_one_materialization_at_a_pace():

@@ -209,3 +209,9 @@ def test_rows_of_which_dagster_knows_nothing_are_told_of_by_a_run(
     assert isinstance(tick(settings, HOURLY), dg.RunRequest)
     stored.report_runless_asset_event(dg.AssetMaterialization("bronze_games"))
     assert isinstance(tick(settings, HOURLY), dg.SkipReason)
+
+
+def test_a_feed_that_runs_when_asked_has_a_job_and_no_schedule(settings):
+    defs = build(settings, [GAMES.model_copy(update={"run": "manual"})])
+    assert [one.name for one in defs.jobs] == ["run_feed_games"]
+    assert list(defs.schedules) == []

@@ -74,3 +74,9 @@ def test_a_damaged_journal_is_an_error_and_no_empty_answer(journal, text):
     journal.path.write_text(text)
     with pytest.raises(LakeError, match="is damaged"):
         journal.last()
+
+
+def test_the_journal_of_another_feed_is_beside_it(journal):
+    assert journal.of_another("games", "old_games").path == journal.path.with_name(
+        "old_games-demux.json"
+    )

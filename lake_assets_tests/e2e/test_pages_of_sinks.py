@@ -1,4 +1,4 @@
-"""The examples of the pages on sinks that are tables, topics and classes, in one lake."""
+"""The examples of the pages on sinks that are tables, topics, classes and of views, in one lake."""
 
 import json
 import re
@@ -23,26 +23,36 @@ def _blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
 
 
+def _pages():
+    """The feed of all pages, with all of their sinks."""
+    kinds = (*KINDS, "view")
+    feed, to_kafka, own, of_view = (
+        yaml.safe_load(_blocks(f"{kind}-sinks.md", "yaml")[0]) for kind in kinds
+    )
+    feed["gold"] = of_view["gold"]
+    feed["sinks"] += to_kafka["sinks"] + own["sinks"] + of_view["sinks"]
+    return feed
+
+
 def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
-    pages = (_blocks(f"{kind}-sinks.md", "yaml")[0] for kind in KINDS)
-    feed, to_kafka, own = map(yaml.safe_load, pages)
+    feed = _pages()
     topic, folder, winners = Topic(services), tmp_path / "feeds", tmp_path / "winners.jsonl"
     folder.mkdir()
     (folder / "my_sinks.py").write_text(_blocks("python-sinks.md", "python")[0])
-    own["sinks"][0]["python"]["options"]["path"] = str(winners)
+    standings, prizes, own, best_scores = feed["sinks"]
+    own["python"]["options"]["path"] = str(winners)
     feed["source"]["kafka"]["topic"] = topic.name
-    feed["sinks"] += to_kafka["sinks"] + own["sinks"]
     target = Topic(services)
     target.create()
-    to_kafka["sinks"][0]["kafka"]["topic"] = target.name
-    for kind in KINDS:
+    prizes["kafka"]["topic"] = target.name
+    for kind in ("view", *KINDS):
         topic.produce(
             *(line.encode() for line in _blocks(f"{kind}-sinks.md", "json")[0].split("\n") if line)
         )
     monkeypatch.setenv("STANDINGS_PASSWORD", "not-asked-for")
     with running_postgres() as databases:
         database = databases()
-        feed["sinks"][0]["sql"]["url"] = database.url
+        standings["sql"]["url"] = best_scores["sql"]["url"] = database.url
         (folder / "plays.yaml").write_text(yaml.safe_dump(feed))
         kafka = KafkaSettings(bootstrap_servers=services.kafka)
         made = settings.model_copy(update={"feeds": folder, "kafka": kafka})
@@ -50,13 +60,15 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
         done = lake_assets_here(made, "stream", "--until-caught-up")
         assert done.returncode == 0, done.stderr
         found = database.ask("select player, game, coins from standings")
+        best = database.ask("select game, player, coins from best_scores order by 1, 2")
         again = lake_assets_here(made, "deliver")
     # Rows of the other pages came later: of ann there are fewer coins again.
     assert sorted(found) == [("ann", "uno", 3), ("bob", "chess", 2), ("eve", "chess", 2_000_000)]
+    assert best == [("chess", "bob", 2), ("chess", "eve", 2_000_000), ("uno", "ann", 5)]
     lines = [json.loads(line) for line in winners.read_text().splitlines()]
-    assert sorted(row["coins"] for row in lines) == [3, 3, 3, 5]
-    assert again.stdout.count("0 rows in 0 calls") == 3
-    assert sum(end_offsets(services, target.name).values()) == 5
+    assert sorted(row["coins"] for row in lines) == [3, 3, 3, 3, 5, 5]
+    assert again.stdout.count("0 rows in 0 calls") == 4
+    assert sum(end_offsets(services, target.name).values()) == 7
 
 
 KINDS = ("sql", "kafka", "python")

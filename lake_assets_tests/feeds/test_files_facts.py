@@ -23,7 +23,7 @@ def load(tmp_path, text):
 
 def test_a_feed_of_files_is_read(tmp_path):
     (feed,) = load(tmp_path, FEED)
-    assert feed.source.files.settle.total_seconds() == 10
+    assert feed.source.files.settles_for_s == 10
     assert feed.source.declared.title == "files '/data/beats/*'"
     (again,) = load(tmp_path, FEED.replace("format: jsonl", "format: jsonl\n    settle: 0s"))
     assert not again.source.files.settle
@@ -43,7 +43,7 @@ def test_a_feed_of_files_is_read(tmp_path):
             "source.files.format must be 'jsonl', 'json', 'csv', 'avro', 'parquet' or 'protobuf'",
         ),
         ("path: /data/beats", "path: data", "is no absolute path of a folder"),
-        ("path: /data/beats", "path: s3://data/beats", "buckets are not read yet"),
+        ("path: /data/beats", "path: ftp://data/beats", "is no address of a bucket and a prefix"),
         ("path: /data/beats", "path: /data/../x", "has `..` in it"),
         ("format: jsonl", "format: jsonl\n    header: true", "files of jsonl have none"),
         ("format: jsonl", "format: jsonl\n    pattern: /a", "is no pattern below the folder"),

@@ -2,6 +2,7 @@ import pytest
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import load_feeds
+from lake_assets.model.flows import expectations_of_tables
 
 ORDERS = """feed: orders
 source: {kafka: {topic: orders}}
@@ -52,7 +53,7 @@ def test_a_feed_fills_the_tables_of_another(load):
         ("into: Orders", "line 4: into"),
         (
             "into: orders\ndeduplicate: {key: [shop], within: 1h}",
-            "line 5: deduplicate: is not possible where feed 'orders' fills the same tables",
+            "line 5: deduplicate: is of the tables: declare it of feed 'orders', which has them",
         ),
     ],
 )
@@ -62,10 +63,21 @@ def test_what_is_wrong_is_told_with_its_line(load, changed, said):
     assert said in str(problem.value)
 
 
-def test_a_feed_that_deduplicates_has_its_tables_for_itself(load):
+def test_rows_of_all_feeds_are_deduplicated_as_the_tables_say(load):
     unique = f"{ORDERS}deduplicate: {{key: [shop], within: 1h}}\n"
-    with pytest.raises(FeedError, match="line 4: into: feed 'orders' deduplicates its tables"):
-        load(orders=unique, old=OLD)
+    old = load(orders=unique, old=OLD)["old_orders"]
+    assert old.deduplicate.key == ("shop",)
+
+
+def test_files_are_not_deduplicated_by_when_kafka_got_a_row(load):
+    unique = f"{ORDERS}deduplicate: {{key: [shop], within: 1h}}\n"
+    files = FILES.replace("shop string", "shop string, at timestamp") + "into: orders\n"
+    told = "line 4: into: feed 'orders' deduplicates by when kafka got a row, and files tells"
+    with pytest.raises(FeedError, match=told):
+        load(orders=unique, files=files)
+    by_column = unique.replace("within: 1h", "within: 1h, time: at")
+    by_column = by_column.replace("shop string", "shop string, at timestamp")
+    assert load(orders=by_column, files=files)["files_of_orders"].deduplicate.time == "at"
 
 
 @pytest.mark.parametrize(
@@ -145,3 +157,45 @@ gold: [{name: sums, sql: select shop from old_orders.silver_all}]
 """
     with pytest.raises(FeedError, match="the rows of feed 'old_orders' are in those of 'orders'"):
         load(orders=ORDERS, old=OLD, reader=reader)
+
+
+FILES = """feed: files_of_orders
+source: {files: {path: /data/old, pattern: "*.jsonl", format: jsonl}}
+payload: {json: {schema: "shop string, total double"}}
+"""
+
+
+def test_files_go_into_the_tables_of_a_topic_and_name_their_place_as_it_does(load):
+    feeds = load(orders=ORDERS, files=FILES + "into: orders\nrun: manual\nwhere: total > 0\n")
+    old = feeds["files_of_orders"]
+    assert old.source.origin.in_silver.identity == ("_topic", "_partition", "_offset")
+    assert old.source.origin.identity == ("listing", "ordinal")
+    assert feeds["orders"].source.origin.in_silver.further == ()
+    names = [expectation.name for expectation in old.expectations]
+    assert names == ["has_total", "where_of_files_of_orders"]
+    assert [one.name for one in expectations_of_tables(old)] == ["has_total"]
+    assert [one.name for one in expectations_of_tables(feeds["orders"])] == ["has_total"]
+
+
+def test_a_topic_has_partitions_that_tables_of_files_have_no_column_for(load):
+    own = FILES.replace("files_of_orders", "orders")
+    load(orders=own)
+    with pytest.raises(FeedError, match=r"line 4: into: .*no column for the partitions of kafka"):
+        load(orders=own, old=OLD)
+
+
+def test_files_are_not_routed_by_what_only_topics_have(load):
+    by_topic = ORDERS.replace("{column: shop, keys: [berlin]}", "{topic: true, keys: [berlin]}")
+    load(orders=by_topic)
+    with pytest.raises(FeedError, match="declares route, and rows of files have no topic"):
+        load(orders=by_topic, files=f"{FILES}into: orders\n")
+
+
+def test_where_goes_with_into(load):
+    with pytest.raises(FeedError, match="line 7: where: goes with `into`"):
+        load(orders=f"{ORDERS}where: total > 0\n")
+
+
+def test_a_run_that_is_neither_a_schedule_nor_manual_is_told_what_it_may_be(load):
+    with pytest.raises(FeedError, match=r"line 7: run: .*or `manual`"):
+        load(orders=f"{ORDERS}run: once\n")

@@ -3,6 +3,7 @@ import pytest
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.feeds.references import wrong_references
+from lake_assets.model.external_tables import ExternalTable
 from lake_assets.model.gold_views import GoldView
 from lake_assets_tests.sample import GAMES
 
@@ -44,6 +45,16 @@ def test_what_is_not_there_is_told_with_what_is(read, said):
 def test_what_is_there_may_be_read(read):
     games = feed("games", good=read, top="silver_all", daily="silver")
     assert list(wrong_references([games, OTHER])) == []
+
+
+def test_a_table_outside_must_be_one_that_the_feed_names():
+    games = feed("games", bad="silver join external.players")
+    ((_, index, fact),) = wrong_references([games, OTHER])
+    told = "reads external.players, and the feed has no such table in `external`; it has none"
+    assert (index, fact) == (0, told)
+    external = {"players": ExternalTable(delta="/data/players")}
+    named = games.model_copy(update={"external": external})
+    assert list(wrong_references([named, OTHER])) == []
 
 
 def test_a_cycle_over_feeds_is_refused_with_its_views_when_the_feeds_are_loaded(tmp_path):

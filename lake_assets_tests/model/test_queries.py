@@ -23,6 +23,8 @@ OF_ALL = QuerySource(view="agg")
         ("select * from silver join gold_all.player_agg using (gamer_id)", False),
         ("select * from gold.a join fitness.silver using (gamer_id)", False),
         ("select * from fitness.silver_all, fitness.gold.daily", True),
+        ("select * from silver join external.players using (gamer_id)", False),
+        ("select * from silver_all join external.players using (gamer_id)", True),
     ],
 )
 def test_a_query_is_over_one_game_or_over_all(sql, expected):
@@ -41,6 +43,7 @@ def test_a_query_is_over_one_game_or_over_all(sql, expected):
         ("select * from silver, silver_all", "reads both silver and silver_all"),
         ("select * from gold.agg, silver_all", "reads both gold.agg and silver_all"),
         ("select * from fitness.bronze", r"reads fitness\.bronze; .* <feed>\.silver"),
+        ("select * from external.players", r"reads external\.players alone, .*; join silver"),
         ("selec gamer_id from silver", "does not parse .*line 1, column 19"),
         ("select (gamer_id from silver", r"does not parse \(Expecting \), line 1"),
         ("select 'gamer_id from silver", r"does not parse \(Error tokenizing"),
@@ -79,6 +82,14 @@ def test_the_columns_of_a_query_are_known_unless_only_spark_can_tell(sql, expect
         ("select 1 n from `Gold` . `AGG`", [OF_KEY]),
         ("select 1 n from fit.silver, fit.silver_all", [QuerySource(feed="fit")]),
         ("select 1 n from fit.gold.a, fit.gold_all.a", [QuerySource(feed="fit", view="a")]),
+        (
+            "select 1 n from silver, External.Players, external.silver",
+            [
+                QuerySource(external="players"),
+                QuerySource(is_of_key=True),
+                QuerySource(feed="external"),
+            ],
+        ),
         ("with gold as (select 1 from gold.agg) select * from gold", [OF_KEY]),
     ],
 )
@@ -87,8 +98,8 @@ def test_a_query_names_what_it_reads(sql, expected):
 
 
 def test_a_source_is_told_of_as_a_query_names_it():
-    sql = "select * from silver join gold.a join gold_all.b join c.silver join c.gold.d"
-    names = ["c.silver", "c.gold.d", "gold.a", "gold_all.b", "silver"]
+    sql = "select * from silver join gold.a join gold_all.b join c.silver join c.gold.d, external.e"
+    names = ["c.silver", "c.gold.d", "external.e", "gold.a", "gold_all.b", "silver"]
     assert sorted(map(str, sources_of(sql))) == sorted(names)
     assert str(QuerySource()) == "silver_all"
 

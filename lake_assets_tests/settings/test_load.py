@@ -7,7 +7,12 @@ import pytest
 
 from lake_assets.errors import SettingsError
 from lake_assets.settings.alerts import AlertSettings, SmtpTls
-from lake_assets.settings.load import child_environment, load_settings, temporary_environment
+from lake_assets.settings.load import (
+    child_environment,
+    load_settings,
+    secret_of,
+    temporary_environment,
+)
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
 
 ALERTS = "LAKE_ASSETS_ALERTS_"
@@ -250,3 +255,19 @@ def test_a_link_to_a_folder_that_delta_cannot_use_is_refused_as_the_folder_is(tm
     (tmp_path / "link").symlink_to(tmp_path / "a[b")
     with pytest.raises(SettingsError, match=r"a\[b/lake.*cannot use a path with '\['"):
         load_settings(lake=tmp_path / "link" / "lake")
+
+
+@pytest.mark.parametrize(
+    ("given", "fact"), [("", "is not set"), ("top\n", "line's end"), ("a\x1bb", "not printable")]
+)
+def test_a_secret_that_is_none_is_told_and_not_repeated(monkeypatch, given, fact):
+    monkeypatch.setenv("SHOP_PASSWORD", given)
+    with pytest.raises(SettingsError, match="SHOP_PASSWORD") as refused:
+        secret_of("SHOP_PASSWORD")
+    assert fact in str(refused.value)
+    assert "top" not in str(refused.value)
+
+
+def test_a_password_of_a_database_may_have_any_printable_character(monkeypatch):
+    monkeypatch.setenv("SHOP_PASSWORD", "schlüssel ☃")
+    assert secret_of("SHOP_PASSWORD").get_secret_value() == "schlüssel ☃"

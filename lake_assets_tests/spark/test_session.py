@@ -1,13 +1,16 @@
+import inspect
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from ast import literal_eval
 from pathlib import Path
 
 import psutil
 import pyarrow as pa
+import pyspark
 import pytest
 
 from lake_assets.runtime.setup import ensure_runtime
@@ -120,6 +123,43 @@ def test_python_workers_are_reached_without_tcp(spark):
     (row,) = spark.range(1, numPartitions=1).mapInArrow(count, "unix long, tcp long").collect()
     assert row.unix > 0
     assert row.tcp == 0
+
+
+def test_python_workers_import_pyspark_from_files_whose_bytecode_stays(spark):
+    def where(_):
+        import pyspark
+
+        yield pyspark.__file__
+
+    (found,) = spark.sparkContext.parallelize([0], 1).mapPartitions(where).collect()
+    assert Path(found) == Path(pyspark.__file__)
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        (None, None),
+        ("/s/lib/pyspark.zip:/s/lib/py4j-0.10.9.9-src.zip", None),
+        (
+            "/s/lib/pyspark.zip:/my own/*:/s/lib/py4j-0.10.9.9-src.zip:/b/x.jar",
+            "/my own/*:/b/x.jar",
+        ),
+    ],
+)
+def test_a_worker_s_python_has_the_path_without_spark_s_archives(given, left):
+    script = Path(inspect.getfile(start_session)).with_name("worker_python.sh")
+    environment = {"PYSPARK_WORKER_PYTHON": sys.executable}
+    if given is not None:
+        environment["PYTHONPATH"] = given
+    program = "import os, sys; print(repr((os.environ.get('PYTHONPATH'), sys.argv[1:])))"
+    told = subprocess.run(  # noqa: S603 - our own
+        [script, "-c", program, "a b", "*"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert literal_eval(told.stdout) == (left, ["a b", "*"])
 
 
 def test_where_the_name_of_a_unix_socket_would_be_too_long_there_is_tcp(

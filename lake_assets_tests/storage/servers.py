@@ -4,14 +4,15 @@ import html
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import httpx
 
 _PROGRAM = """
-import os, sys, threading
+import json, os, sys, threading
+from urllib.parse import parse_qs
 os.environ["MOTO_S3_DEFAULT_MAX_KEYS"] = sys.argv[1]
 if len(sys.argv) > 2:
     os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = sys.argv[2]
@@ -19,11 +20,38 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 moto, turn = DomainDispatcherApplication(create_backend_app), threading.Lock()
+refusals, asked = [], []
+
+def control(path, query):
+    if path == "/_test/refuse":
+        refusals.append({name: values[0] for name, values in query.items()})
+    elif path == "/_test/forgive":
+        refusals.clear()
+    told = asked.copy()
+    asked.clear()
+    return [json.dumps(told).encode()]
+
+def refusal(method, path):
+    for one in refusals:
+        if one["method"] == method and one["part"] in path and int(one["times"]):
+            one["times"] = int(one["times"]) - 1
+            return one
 
 def app(environ, start_response):
     # S3 looks whether a file is there and puts it in one step; moto (5.2) does in two.
     with turn:
-        return list(moto(environ, start_response))
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        if path.startswith("/_test/"):
+            start_response("200 OK", [])
+            return control(path, parse_qs(environ["QUERY_STRING"]))
+        asked.append([method, path, environ["QUERY_STRING"], environ.get("HTTP_RANGE", "")])
+        refused = refusal(method, path)
+        if refused and refused["code"] != "cut":
+            status = refused["status"]
+            start_response(f"{status} Refused", [("Content-Type", "application/xml")])
+            return [f"<Error><Code>{refused['code']}</Code></Error>".encode()]
+        answer = b"".join(moto(environ, start_response))
+        return [answer[: len(answer) // 2]] if refused else [answer]
 
 server = make_server("127.0.0.1", 0, app, threaded=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -51,6 +79,34 @@ class S3Server:
 
     def make_bucket(self, bucket: str) -> None:
         httpx.put(f"{self.url}/{bucket}", trust_env=False).raise_for_status()
+
+    def refuse(
+        self, method: str, part: str, code: str, *, status: int = 403, times: int = 10**9
+    ) -> None:
+        """Answer what is asked next with an error, or, by the code `cut`, with half of an answer.
+
+        Args:
+            method: of HTTP.
+            part: of the address's path.
+            code: S3's word for the error.
+            status: HTTP's number for it.
+            times: that it is refused.
+        """
+        told = {"method": method, "part": part, "code": code, "status": status, "times": times}
+        self._control("refuse", told)
+
+    def forgive(self) -> None:
+        """Answer again."""
+        self._control("forgive", {})
+
+    def asked(self) -> list[tuple[str, str, str, str]]:
+        """What was asked since this was asked last: method, path, query and range of each."""
+        return [(one[0], one[1], one[2], one[3]) for one in self._control("asked", {})]
+
+    def _control(self, what: str, told: Mapping[str, str | int]) -> list[list[str]]:
+        answer = httpx.get(f"{self.url}/_test/{what}", params=told, trust_env=False)
+        found: list[list[str]] = answer.raise_for_status().json()
+        return found
 
     def keys(self, bucket: str) -> list[str]:
         """What the server calls the files of a bucket, up to a page."""

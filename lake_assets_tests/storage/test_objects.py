@@ -98,6 +98,12 @@ def test_wrong_credentials_are_told_and_not_shown():
     assert "hush" not in repr(store)
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:5000", "", "http://", "http://a b", "s3://x"])
+def test_an_endpoint_that_is_no_address_is_refused(address):
+    with pytest.raises(SettingsError, match="aws_endpoint is no address"):
+        ObjectStore(LakeUri.parse("s3://bucket"), {**KEYS, "aws_endpoint": address})
+
+
 @pytest.mark.parametrize(
     "options", [{"aws_nonsense": "1"}, {"max_retries": "many"}, {"retry_timeout": "1 hush"}]
 )

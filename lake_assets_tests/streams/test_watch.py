@@ -16,9 +16,9 @@ from lake_assets.model.reports import BatchReport, Span, Stage, ViewFailed, Wait
 from lake_assets.model.sources import Source
 from lake_assets.model.tables import bronze_of
 from lake_assets.settings.watch import MetricsSettings
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Change, Entry
 from lake_assets.sources.files.index_writer import FileIndex
-from lake_assets.sources.files.listing import Found
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.watch import Watch, waiting_status
 from lake_assets_tests.places import t

@@ -16,7 +16,7 @@ from lake_assets.errors import SinkError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
 from lake_assets.settings.secrets import Secrets
-from lake_assets.sinks.base import Call, Outcome, origins_of
+from lake_assets.sinks.base import Call, DeletedRow, Outcome, origins_of
 from lake_assets.sinks.json_values import json_rows
 from lake_assets.sinks.kafka.cluster import cluster_of, look_at_topic
 from lake_assets.sources.kafka.refusals import FORBIDDEN, MISSING, Refusals, explain
@@ -62,7 +62,8 @@ _KEPT_CHARACTERS = 16_384
 
 class _Message(NamedTuple):
     key: bytes | None
-    value: bytes
+    value: bytes | None
+    """None of a row that is gone."""
 
 
 @dataclass(slots=True)
@@ -134,7 +135,7 @@ class KafkaTarget:
 
     def body_of(self, rows: Sequence[Mapping[str, Any]]) -> list[_Message]:
         """A message a row."""
-        return [_Message(self._key_of(row), _json(row).encode()) for row in rows]
+        return [_Message(self._key_of(row), _value_of(row)) for row in rows]
 
     def _key_of(self, row: Mapping[str, Any]) -> bytes | None:
         value = row[self._sink.key] if self._sink.key is not None else None
@@ -216,7 +217,8 @@ class KafkaTarget:
         message: _Message = call.body[number]
         words = self._secrets.masked(f"{error.name()}: {error.str()}")
         key = "none" if message.key is None else message.key.decode()
-        shown = f"to {self._sink.topic}, key {key}\n\n{message.value.decode()}"
+        value = "no value" if message.value is None else message.value.decode()
+        shown = f"to {self._sink.topic}, key {key}\n\n{value}"
         return Outcome(
             call=call.part([number], [message]),
             is_delivered=False,
@@ -231,6 +233,10 @@ class KafkaTarget:
         options = self._cluster.client_options()
         said = explain(error, self._cluster.kafka, self._sink.topic, options, self._timeout_s)
         return SinkError(said.thing, self._secrets.masked(said.fact), said.next_step)
+
+
+def _value_of(row: Mapping[str, Any]) -> bytes | None:
+    return None if isinstance(row, DeletedRow) else _json(row).encode()
 
 
 def _json(value: object) -> str:

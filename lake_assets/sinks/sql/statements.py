@@ -118,6 +118,23 @@ def statement_for(sink: SqlSink, table: sa.Table, names: Sequence[str], dialect:
     return cast("sa.Insert", updating)
 
 
+def delete_for(sink: SqlSink, table: sa.Table) -> sa.Delete:
+    """What deletes rows by their keys, unless the table has newer ones; takes `own_columns`, too.
+
+    A row of the same time and offset is of the same version of a view, which has it then.
+    """
+    is_it = (table.c[name] == sa.bindparam(f"gone_{name}") for name in sink.key)
+    mine = sa.tuple_(sa.bindparam(f"gone_{TIME}"), sa.bindparam(f"gone_{OFFSET}"))
+    is_older = sa.tuple_(table.c[TIME], table.c[OFFSET]) < mine
+    return sa.delete(table).where(*is_it, sa.or_(table.c[TIME].is_(None), is_older))
+
+
+def gone_by(sink: SqlSink, table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row's values as `delete_for` takes them."""
+    names = (*sink.key, TIME, OFFSET)
+    return {f"gone_{name}": fitting(row[name], table.c[name].type) for name in names}
+
+
 def bound(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """A row's values as the table's columns take them."""
     return {name: fitting(value, table.c[name].type) for name, value in row.items()}

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -16,11 +17,13 @@ from lake_assets.errors import SinkError, first_line
 from lake_assets.model.sql_sink import SqlSink
 from lake_assets.postgres.failures import UnfitValueError, Verdict, verdict_of, words_of
 from lake_assets.settings.secrets import Secrets
-from lake_assets.sinks.base import Call, Outcome
+from lake_assets.sinks.base import Call, DeletedRow, Outcome
 from lake_assets.sinks.sql.database import SinkTable, engine_of
 from lake_assets.sinks.sql.statements import (
     bound,
     completed,
+    delete_for,
+    gone_by,
     key_columns,
     newest,
     own_columns,
@@ -156,16 +159,22 @@ class SqlTarget:
 
     def _write(self, part: Call) -> None:
         sink = self._sink
-        rows = newest(sink, completed(sink, part.body, part.rows))
+        made = completed(sink, part.body, part.rows)
+        is_gone = [isinstance(row, DeletedRow) for row in part.body]
+        gone = list(compress(made, is_gone))
+        rows = newest(sink, [row for row, goes in zip(made, is_gone, strict=True) if not goes])
         kinds = own_columns(sink)
         with self._looking:
-            names = {name for row in rows for name in row}
+            names = {name for row in (*rows, *gone) for name in row}
             wanted = {name: self._kinds[name] for name in self._kinds if name in names} | kinds
             table = self._table.with_columns(wanted)
         together: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for row in rows:
             together.setdefault(tuple(row), []).append(bound(table, row))
         with self._engine.begin() as connection:
+            if gone:
+                keys = sorted((gone_by(sink, table, row) for row in gone), key=repr)
+                connection.execute(delete_for(sink, table), keys)
             for names_of_rows, alike in together.items():
                 name = self._engine.dialect.name
                 statement = statement_for(sink, table, names_of_rows, name)
@@ -179,7 +188,8 @@ class SqlTarget:
         assert tried.refusal is not None  # noqa: S101 - asked by the caller
         words = self._secrets.masked(words_of(tried.refusal))
         keys = ", ".join(key_columns(self._sink))
-        request = f"insert into {self._sink.table}" + (f" by {keys}" if keys else "")
+        what = "delete from" if isinstance(part.body[0], DeletedRow) else "insert into"
+        request = f"{what} {self._sink.table}" + (f" by {keys}" if keys else "")
         return Outcome(
             call=part,
             is_delivered=False,

@@ -34,9 +34,9 @@ from lake_assets.sources.delta.versions import (
     changed,
     committed_ms,
 )
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.index_writer import FileIndex
-from lake_assets.sources.files.listing import Found
 from lake_assets.storage.store import Store
 
 _FILES = 5_000

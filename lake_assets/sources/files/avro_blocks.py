@@ -22,7 +22,7 @@ from lake_assets.sources.files.avro_records import Walk, WalkError, walk_of
 from lake_assets.sources.files.cutting import MOST_BYTES, NOWHERE, TOO_LONG, Rows
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import MARK_BYTES, Cut, Measured
-from lake_assets.sources.files.opening import BadFileError, is_plain, opened
+from lake_assets.sources.files.opening import BadFileError, Opener, is_plain, opened
 
 _PIECE = 8_192
 """Records that are cut out at once."""
@@ -31,13 +31,13 @@ _Piece: TypeAlias = tuple[list[bytes | None], dict[int, str], list[int]]
 """Values, problems and positions of some records."""
 
 
-def measure_avro(cut: Cut, name: str, path: str, size: int) -> Measured:
+def measure_avro(cut: Cut, name: str, file: Opener, size: int) -> Measured:
     """How many records the blocks say they have: `file_formats.FileFormat.measure`.
 
     Where the file is damaged or cut off it has one row more, which says so when it is read.
     """
     records, marks, marked = 0, list[tuple[int, int]](), 0
-    with opened(cut.source, name, path, size) as stream:
+    with opened(cut.source, name, file, size) as stream:
         header = read_header(stream)
         _walk(header)
         try:
@@ -55,17 +55,17 @@ def measure_avro(cut: Cut, name: str, path: str, size: int) -> Measured:
 
 
 def read_avro(
-    cut: Cut, entry: Entry, start: int, end: int, path: str
+    cut: Cut, entry: Entry, start: int, end: int, file: Opener
 ) -> Iterator[tuple[Rows, int]]:
     """The records, a block's at a time: `file_formats.FileFormat.rows`."""
     source, name, size = cut.source, entry.file.name, entry.file.size
-    with opened(source, name, path, size) as stream:
+    with opened(source, name, file, size) as stream:
         header = read_header(stream)
     has_positions = is_plain(source, name) and header.codec == "null"
     cutter = _Cutter(header, _walk(header), has_positions=has_positions)
     first, position = max((m for m in entry.marks if m[0] <= start), default=(0, header.size))
     skipped = position if is_plain(source, name) else 0
-    with opened(source, name, path, size, position=skipped) as stream:
+    with opened(source, name, file, size, position=skipped) as stream:
         if not skipped:
             read_header(stream)
 

@@ -11,7 +11,7 @@ import numpy as np
 from lake_assets.sources.files.cutting import CHUNK_BYTES, MOST_BYTES, NOWHERE, TOO_LONG, Rows
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import MARK_BYTES, Cut, Measured
-from lake_assets.sources.files.opening import BadFileError, Reading, is_plain, opened
+from lake_assets.sources.files.opening import BadFileError, Opener, Reading, is_plain, opened
 
 _LONGEST = 10
 """Bytes of a varint of 64 bits."""
@@ -20,13 +20,13 @@ _MORE = 0x80
 """Bit of a varint's byte that says that another follows."""
 
 
-def measure_delimited(cut: Cut, name: str, path: str, size: int) -> Measured:
+def measure_delimited(cut: Cut, name: str, file: Opener, size: int) -> Measured:
     """How many messages there are: `file_formats.FileFormat.measure`.
 
     Where the file is cut off or damaged it has one row more, which says so when it is read.
     """
     marks, marked = list[tuple[int, int]](), 0
-    with opened(cut.source, name, path, size) as stream:
+    with opened(cut.source, name, file, size) as stream:
         messages = Messages(stream)
         try:
             for _ in messages:
@@ -48,12 +48,12 @@ def _marks(cut: Cut, name: str, marks: list[tuple[int, int]]) -> list[tuple[int,
 
 
 def read_delimited(
-    cut: Cut, entry: Entry, start: int, end: int, path: str
+    cut: Cut, entry: Entry, start: int, end: int, file: Opener
 ) -> Iterator[tuple[Rows, int]]:
     """The messages, some at a time: `file_formats.FileFormat.rows`."""
     source, name = cut.source, entry.file.name
     number, position = max((m for m in entry.marks if m[0] <= start), default=(0, 0))
-    with opened(source, name, path, entry.file.size, position=position) as stream:
+    with opened(source, name, file, entry.file.size, position=position) as stream:
         messages = Messages(stream, number, position, has_positions=is_plain(source, name))
         for rows in messages:
             yield _framed(rows, cut.framing), messages.number

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
 
 import pyarrow.compute as pc
 
@@ -16,6 +15,7 @@ from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
 from lake_assets.sources.files.declared_messages import cut_of_new
 from lake_assets.sources.files.file_formats import measure
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import (
     FOUND,
     GROWN,
@@ -23,13 +23,16 @@ from lake_assets.sources.files.index import (
     Change,
     Entry,
     changes_in,
+    found_of,
     rows_of_index,
     samples_of,
 )
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.known_names import KnownNames
-from lake_assets.sources.files.listing import Found, list_files, look, names_after
 from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.open_place import open_place
+from lake_assets.sources.files.opening import BadFileError
+from lake_assets.sources.files.place import FilePlace
 from lake_assets.sources.files.samples import sample_of
 from lake_assets.sources.files.settling import Settling
 from lake_assets.sources.files.written_schemas import KnownSchemas
@@ -44,7 +47,11 @@ _MOST = 10_000
 """New files that are held at once, sorted by their times."""
 
 _STEP_S = 5.0
-"""Seconds that a step counts files, about: one that it has begun is counted to its end."""
+"""Seconds that a step lists files, and counts them, about: one that it has begun is counted to its
+end."""
+
+_AHEAD = 32
+"""Files that a place may read before they are counted."""
 
 _PAUSE_S = 0.5
 _SHARE = 20
@@ -59,6 +66,7 @@ class Discovery:
         feed: Feed,
         lake: Store,
         index: FileIndex,
+        place: FilePlace,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -70,9 +78,9 @@ class Discovery:
         """
         self._cut = cut_of_new(feed)
         self._source = self._cut.source
-        self._index, self._clock = index, clock
+        self._index, self._place, self._clock = index, place, clock
         self._known, self._last = KnownNames(), ""
-        self._settling = Settling(self._source.settle.total_seconds())
+        self._settling = Settling(self._source.settles_for_s)
         self._walk: Iterator[list[Found]] | None = None
         self._walk_began, self._next_at = 0.0, 0.0
         self._unsettled: set[str] = set()
@@ -135,14 +143,15 @@ class Discovery:
             return []
         changes: list[Change] = []
         if self._walk is None:
-            self._walk = _in_chunks(list_files(self._source))
+            self._walk = _in_chunks(self._place.files())
             self._walk_began, self._unsettled = self._clock(), set()
+        until = self._clock() + _STEP_S
         try:
             for chunk in self._walk:
                 new, changed = self._known.split(chunk)
                 changes += self._changes(changed)
                 self._new += self._settled(new)
-                if len(self._new) >= _MOST:
+                if len(self._new) >= _MOST or self._clock() >= until:
                     break
             else:
                 self._end_look()
@@ -155,15 +164,12 @@ class Discovery:
     def _look_on(self) -> None:
         """Look for names after the last one; none is taken before one that has not settled."""
         self._walk_began, self._unsettled = self._clock(), set()
-        names = names_after(self._source, self._last, _MOST)
-        for name in names:
-            file = look(self._path(name), name)
-            if file is None:
-                continue
+        found = self._place.files_after(self._last, _MOST)
+        for file in found.files:
             if not self._settled([file]):
                 break
             self._new.append(file)
-        if len(names) < _MOST or self._unsettled:
+        if found.is_last or self._unsettled:
             self._end_look()
 
     def _end_look(self) -> None:
@@ -200,8 +206,8 @@ class Discovery:
         if file.size <= size:
             return REWRITTEN
         try:
-            begins_so = not sample or sample_of(self._path(file.name), size) == sample
-        except OSError:
+            begins_so = not sample or sample_of(self._place.opener(file), size) == sample
+        except (OSError, BadFileError):
             return GROWN  # nobody can tell
         return GROWN if begins_so else REWRITTEN
 
@@ -210,6 +216,7 @@ class Discovery:
         until, end = self._clock() + _STEP_S, self._index.end
         entries: list[Entry] = []
         while self._new and (not entries or self._clock() < until):
+            self._place.read_ahead(self._new[:_AHEAD])
             file = self._new.pop(0)
             try:
                 entry = self._counted(file, end)
@@ -231,13 +238,13 @@ class Discovery:
 
     def _counted(self, file: Found, first: int) -> Entry | None:
         """A file with its offsets; None if it went, or changes still."""
-        path = self._path(file.name)
+        opener = self._place.opener(file)
         try:
-            measured = measure(self._cut, file.name, path, file.size)
-            sample = "" if measured.problem else sample_of(path, file.size)
+            measured = measure(self._cut, file.name, opener, file.size)
+            sample = "" if measured.problem else sample_of(opener, file.size)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
-        if look(path, file.name) != file:
+        if not self._place.is_still(file):
             self._settling.is_settled(file, self._clock(), file.modified_ns)
             self._unsettled.add(file.name)
             if self._source.discovery == "ordered":
@@ -257,9 +264,6 @@ class Discovery:
             schema=measured.schema,
         )
 
-    def _path(self, name: str) -> str:
-        return str(Path(self._source.path, name))
-
 
 def _in_chunks(files: Iterator[Found]) -> Iterator[list[Found]]:
     while chunk := list(islice(files, _CHUNK)):
@@ -267,28 +271,25 @@ def _in_chunks(files: Iterator[Found]) -> Iterator[list[Found]]:
 
 
 def has_new_files(feed: Feed, lake: Store) -> bool:
-    """Whether a folder has files that the index has not, settled or not; writes nothing.
+    """Whether a place has files that the index has not, settled or not; writes nothing.
 
     Raises:
         SourceError: the folder cannot be read.
         LakeError: the index cannot be read.
     """
     source = Cut.of(feed).source
+    place = open_place(source)
     if source.discovery == "ordered":
-        return bool(names_after(source, _last_name(lake, feed.feed), 1))
+        return any(True for _ in place.files_after(_last_name(lake, feed.feed), 1).files)
     known = _known_names(lake, feed.feed)
-    return any(known.split(chunk)[0] for chunk in _in_chunks(list_files(source)))
+    return any(known.split(chunk)[0] for chunk in _in_chunks(place.files()))
 
 
 def _known_names(lake: Store, feed: str) -> KnownNames:
     """The names that the index has, as they were found."""
     known = KnownNames()
-    for rows in rows_of_index(lake, feed, ("file", "size", "modified_ns", "state")):
-        known.add(
-            Found(row["file"], row["size"], row["modified_ns"])
-            for row in rows.to_pylist()
-            if row["state"] == FOUND
-        )
+    for rows in rows_of_index(lake, feed, ("file", "size", "modified_ns", "etag", "state")):
+        known.add(found_of(row) for row in rows.to_pylist() if row["state"] == FOUND)
     return known
 
 

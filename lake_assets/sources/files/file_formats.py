@@ -9,12 +9,12 @@ from lake_assets.sources.files.cutting import Rows
 from lake_assets.sources.files.delimited import measure_delimited, read_delimited
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import Cut, Measured, measure_document, measure_lines
-from lake_assets.sources.files.opening import BadFileError, is_forbidden
+from lake_assets.sources.files.opening import BadFileError, Opener, is_forbidden
 from lake_assets.sources.files.parquet_rows import measure_parquet, read_parquet
 from lake_assets.sources.files.text_rows import read_document, read_lines
 
-Measure: TypeAlias = Callable[[Cut, str, str, int], Measured]
-ReadRows: TypeAlias = Callable[[Cut, Entry, int, int, str], Iterator[tuple[Rows, int]]]
+Measure: TypeAlias = Callable[[Cut, str, Opener, int], Measured]
+ReadRows: TypeAlias = Callable[[Cut, Entry, int, int, Opener], Iterator[tuple[Rows, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +22,16 @@ class FileFormat:
     """How files of a format are counted, and cut into rows."""
 
     measure: Measure
-    """Reads a file once, by its name, its path and the bytes it has, which are some.
+    """Reads a file once, by its name, what opens it and the bytes it has, which are some.
 
-    Raises `BadFileError` of a file of which no row can be read; `OSError`.
+    Raises `BadFileError` of a file of which no row can be read; else as `Opener`.
     """
 
     rows: ReadRows
-    """Rows of a file as it was counted, from a line or before it to another or beyond it, by its
-    path: some at a time, with the number of the line that comes next.
+    """Rows of a file as it was counted, from a line or before it to another or beyond it: some at
+    a time, with the number of the line that comes next.
 
-    Raises `BadFileError` where no row can be read from there on; `OSError`.
+    Raises `BadFileError` where no row can be read from there on; else as `Opener`.
     """
 
 
@@ -46,25 +46,22 @@ FORMATS: Mapping[str, FileFormat] = {
 """By `model.files_source.FilesSource.format`."""
 
 
-def measure(cut: Cut, name: str, path: str, size: int) -> Measured:
+def measure(cut: Cut, name: str, file: Opener, size: int) -> Measured:
     """Read a file once.
 
     Raises:
         FileNotFoundError: it is not there any more.
         OSError: the disk does not give it.
+        SourceError: the bucket does not give it.
     """
     try:
         if not size:
-            return _empty(path)
-        return FORMATS[cut.source.format].measure(cut, name, path, size)
+            with file():  # whether it is there, and may be read
+                return Measured(lines=0)
+        return FORMATS[cut.source.format].measure(cut, name, file, size)
     except BadFileError as problem:
         return Measured(lines=1, problem=str(problem))
     except OSError as problem:
         if not is_forbidden(problem):
             raise
         return Measured(lines=1, problem=f"cannot be read ({problem.strerror})")
-
-
-def _empty(path: str) -> Measured:
-    with open(path, "rb"):  # noqa: PTH123 - whether it is there, and may be read
-        return Measured(lines=0)

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +19,7 @@ from lake_assets.delta.data_files import active_files, columns_of_file, read_fil
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.tables import files_of
-from lake_assets.sources.files.listing import Found
+from lake_assets.sources.files.found import Found
 from lake_assets.storage.store import Store
 
 SCHEMA = pa.schema(
@@ -35,6 +36,7 @@ SCHEMA = pa.schema(
         ("sample", pa.string()),  # of its bytes: `sources.files.samples`
         ("counted_as", pa.string()),  # how its lines were told apart: `measuring.Cut.text`
         ("schema", pa.string()),  # of its rows, in the first file that brings it: `written_schemas`
+        ("etag", pa.string()),  # what a bucket calls the content: `found.Found.etag`
         ("noticed_at", pa.timestamp("us", tz="UTC")),
     ]
 )
@@ -43,7 +45,7 @@ SCHEMA = pa.schema(
 _OF_ENTRIES = tuple(name for name in SCHEMA.names if name not in {"noticed_at", "schema"})
 """Columns that an `Entry` is read from."""
 
-_LATER = frozenset({"schema"})
+_LATER = frozenset({"etag", "schema"})
 """Columns that files of the index may lack, which an earlier release wrote."""
 
 _ROWS = 16_384
@@ -208,10 +210,10 @@ def counted_files(lake: Store, feed: str) -> dict[str, int]:
 
 def changes_in(lake: Store, feed: str) -> list[Change]:
     """Files that were seen to have changed, in no order; raises as `rows_of_index`."""
-    names = ("file", "size", "modified_ns", "state", "noticed_at")
+    names = ("file", "size", "modified_ns", "etag", "state", "noticed_at")
     return [
         Change(
-            file=Found(row["file"], row["size"], row["modified_ns"]),
+            file=found_of(row),
             state=row["state"],
             noticed_at=row["noticed_at"],
         )
@@ -221,11 +223,16 @@ def changes_in(lake: Store, feed: str) -> list[Change]:
     ]
 
 
+def found_of(row: dict[str, Any]) -> Found:
+    """The file that a row of the index is of, by its `file`, `size`, `modified_ns` and `etag`."""
+    return Found(row["file"], row["size"], row["modified_ns"], row["etag"] or "")
+
+
 def _entry(row: dict[str, object]) -> Entry:
     values: dict[str, list[int]] = {n: row[n] or [] for n in ("mark_lines", "mark_positions")}  # type: ignore[misc]
     marks = zip(values["mark_lines"], values["mark_positions"], strict=True)
     return Entry(
-        file=Found(str(row["file"]), row["size"], row["modified_ns"]),  # type: ignore[arg-type]
+        file=found_of(row),
         first=row["first"],  # type: ignore[arg-type]
         lines=row["lines"],  # type: ignore[arg-type]
         marks=tuple(marks),

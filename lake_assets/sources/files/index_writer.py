@@ -19,6 +19,7 @@ from lake_assets.errors import LakeError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import files_of
 from lake_assets.parquet.data_file import write_file
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import (
     FOUND,
     SCHEMA,
@@ -116,8 +117,7 @@ class FileIndex:
 
 def _row_of(entry: Entry, now: datetime) -> dict[str, object]:
     return {
-        **entry.file._asdict(),
-        "file": entry.file.name,
+        **_row_of_file(entry.file),
         "state": FOUND,
         "first": entry.first,
         "lines": entry.lines,
@@ -131,10 +131,14 @@ def _row_of(entry: Entry, now: datetime) -> dict[str, object]:
     }
 
 
+def _row_of_file(file: Found) -> dict[str, object]:
+    known = {"size": file.size, "modified_ns": file.modified_ns, "etag": file.etag or None}
+    return {"file": file.name, **known}
+
+
 def _row_of_change(change: Change) -> dict[str, object]:
     return {
-        **change.file._asdict(),
-        "file": change.file.name,
+        **_row_of_file(change.file),
         "state": change.state,
         "noticed_at": change.noticed_at,
     }

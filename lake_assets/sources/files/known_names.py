@@ -1,7 +1,7 @@
 """Which of some files were found before, and which changed since: 24 bytes a name. Asks nobody.
 
-A name is known by a hash of 16 bytes, its size and time by one of 8. The hash's chance to take one
-of a hundred million new names for a known one is below 10⁻²².
+A name is known by a hash of 16 bytes, its size and time (or a bucket's tag) by one of 8. The hash's
+chance to take one of a hundred million new names for a known one is below 10⁻²².
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from lake_assets.sources.files.listing import Found
+from lake_assets.sources.files.found import Found
 
 _MOST_RECENT = 65_536
 """Names that are kept in a dictionary until they are sorted in among the others."""
@@ -81,5 +81,6 @@ def _name(name: str) -> bytes:
 
 
 def _state(file: Found) -> int:
-    text = f"{file.size}-{file.modified_ns}".encode()
+    # As `Found.is_as`: where a bucket has a tag for the content, its time says no more.
+    text = f"{file.size}-{file.etag or file.modified_ns}".encode()
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")

@@ -8,25 +8,12 @@ import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.model.files_source import FilesSource
+from lake_assets.sources.files.found import Found
 
 _LOG = logging.getLogger(__name__)
-
-
-class Found(NamedTuple):
-    """A file as a look at its folder has it."""
-
-    name: str
-    """Below the folder of the source, with `/` between folders."""
-
-    size: int
-    """Bytes."""
-
-    modified_ns: int
-    """Nanoseconds since 1970, by the file system's clock."""
 
 
 def ensure_folder(source: FilesSource) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.sources.files.cutting import BOM, CHUNK_BYTES, Lines, Quoting, elements
-from lake_assets.sources.files.opening import BadFileError, Reading, is_plain, opened
+from lake_assets.sources.files.opening import BadFileError, Opener, Reading, is_plain, opened
 
 MARK_BYTES = 16 * 1024 * 1024
 """About so far lie the places apart at which a large file may be begun. A batch ends at one of
@@ -98,15 +98,15 @@ class Cut:
 _TELLING = {"format", "encoding", "compression"}
 
 
-def measure_lines(cut: Cut, name: str, path: str, size: int) -> Measured:
+def measure_lines(cut: Cut, name: str, file: Opener, size: int) -> Measured:
     """A file of lines, or of records of CSV: `file_formats.FileFormat.measure`."""
-    with opened(cut.source, name, path, size) as stream:
+    with opened(cut.source, name, file, size) as stream:
         return _lines(cut, stream, has_marks=is_plain(cut.source, name))
 
 
-def measure_document(cut: Cut, name: str, path: str, size: int) -> Measured:
+def measure_document(cut: Cut, name: str, file: Opener, size: int) -> Measured:
     """A file that is one document of JSON: `file_formats.FileFormat.measure`."""
-    with opened(cut.source, name, path, size) as stream:
+    with opened(cut.source, name, file, size) as stream:
         return Measured(lines=len(elements(stream).values))
 
 

@@ -23,6 +23,24 @@ class BadFileError(Exception):
     """What is in a file is not what it should be: told in words, with no row of it read."""
 
 
+class Opener(Protocol):
+    """Opens a file of a place."""
+
+    def __call__(self, *, reads_on: bool = False) -> io.RawIOBase:
+        """A file's bytes, as they are, to be read from any place.
+
+        Args:
+            reads_on: whether they are read one after the other, so that more may be asked for than
+                was read so far.
+
+        Raises, as do reads:
+            FileNotFoundError: it is not there.
+            BadFileError: it is another than was looked at, or cannot be read whoever asks.
+            OSError: with a number: the disk does not give it.
+            SourceError: the bucket does not give it.
+        """
+
+
 class Reading(Protocol):
     """A stream of bytes."""
 
@@ -44,14 +62,14 @@ def is_plain(source: FilesSource, name: str) -> bool:
 
 @contextmanager
 def opened(
-    source: FilesSource, name: str, path: str, size: int, *, position: int = 0
+    source: FilesSource, name: str, file: Opener, size: int, *, position: int = 0
 ) -> Iterator[Reading]:
     """A file's first bytes, as UTF-8.
 
     Args:
         source: what is known of its files.
         name: of the file.
-        path: where it is.
+        file: opens it.
         size: its bytes when it was found: what came since is not read.
         position: of a plain file, the byte to begin at.
 
@@ -59,8 +77,9 @@ def opened(
         FileNotFoundError: it is not there.
         BadFileError: it is cut off, of another compression or encoding; when it is read.
         OSError: the disk does not give it.
+        SourceError: the bucket does not give it.
     """
-    with open(path, "rb", buffering=0) as raw:  # noqa: PTH123 - unbuffered, as a stream
+    with file(reads_on=True) as raw:
         raw.seek(position)
         stream: Any = io.BufferedReader(_First(raw, size - position), _BUFFER_BYTES)
         codec = codec_of(source, name)
@@ -75,25 +94,26 @@ def opened(
 
 
 @contextmanager
-def seekable(path: str, size: int) -> Iterator[BinaryIO]:
+def seekable(file: Opener, size: int) -> Iterator[BinaryIO]:
     """A file's first bytes as they are, for who reads it from its end.
 
     Args:
-        path: where it is.
+        file: opens it.
         size: its bytes when it was found: what came since is not there.
 
     Raises:
         FileNotFoundError: it is not there.
         OSError: the disk does not give it.
+        SourceError: the bucket does not give it.
     """
-    with open(path, "rb", buffering=0) as raw:  # noqa: PTH123 - as above
+    with file() as raw:
         yield cast("BinaryIO", _Seekable(raw, size))
 
 
 class _Seekable(io.RawIOBase):
     """So many bytes of a file, at any place."""
 
-    def __init__(self, raw: io.FileIO, size: int) -> None:
+    def __init__(self, raw: io.RawIOBase, size: int) -> None:
         super().__init__()
         self._raw, self._size = raw, size
 
@@ -119,7 +139,7 @@ class _Seekable(io.RawIOBase):
 class _First(io.RawIOBase):
     """So many bytes of a file."""
 
-    def __init__(self, raw: io.FileIO, left: int) -> None:
+    def __init__(self, raw: io.RawIOBase, left: int) -> None:
         super().__init__()
         self._raw, self._left = raw, left
 

@@ -15,7 +15,13 @@ from lake_assets.parquet.read_file import opened_in_pieces
 from lake_assets.sources.files.cutting import NOWHERE, Rows
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import Cut, Measured
-from lake_assets.sources.files.opening import BadFileError, codec_of, is_of_disk, seekable
+from lake_assets.sources.files.opening import (
+    BadFileError,
+    Opener,
+    codec_of,
+    is_of_disk,
+    seekable,
+)
 from lake_assets.sources.files.parquet_json import (
     NO_VALUE,
     pieces_of,
@@ -34,30 +40,31 @@ _SHOWN = 300
 """Characters of what Arrow says of a file."""
 
 
-def measure_parquet(cut: Cut, name: str, path: str, size: int) -> Measured:
+def measure_parquet(cut: Cut, name: str, file: Opener, size: int) -> Measured:
     """How many rows the footer says there are: `file_formats.FileFormat.measure`."""
     codec = codec_of(cut.source, name)
     if codec is not None:
         raise BadFileError(f"is compressed by {codec} as a whole, where Parquet's pages are to be")
-    with _opened(path, size) as file:
-        groups = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
-        rows = file.metadata.num_rows
+    with _opened(file, size) as parquet:
+        footer = parquet.metadata
+        groups = [footer.row_group(at).num_rows for at in range(parquet.num_row_groups)]
+        rows = footer.num_rows
         if rows > _MOST_ROWS:
             raise BadFileError(f"says that it has {rows:,} rows, and {_MOST_ROWS:,} are the most")
         if rows != sum(groups) or any(group < 0 for group in groups):
             fact = f"says that it has {rows:,} rows, and that its row groups have {sum(groups):,}"
             raise BadFileError(fact)
-        _ensure_names(file.schema_arrow, rows)
+        _ensure_names(parquet.schema_arrow, rows)
     return Measured(lines=rows, marks=_marks(groups))
 
 
 def read_parquet(
-    cut: Cut, entry: Entry, start: int, end: int, path: str
+    cut: Cut, entry: Entry, start: int, end: int, file: Opener
 ) -> Iterator[tuple[Rows, int]]:
     """The rows, some at a time: `file_formats.FileFormat.rows`."""
     del cut
-    with _opened(path, entry.file.size) as file:
-        for piece in pieces_of(file, start, end):
+    with _opened(file, entry.file.size) as parquet:
+        for piece in pieces_of(parquet, start, end):
             count = len(piece.values)
             told = {at: why for at, why in enumerate(piece.problems) if why is not None}
             rows = Rows(
@@ -70,23 +77,23 @@ def read_parquet(
 
 
 @contextmanager
-def _opened(path: str, size: int) -> Iterator[pq.ParquetFile]:
+def _opened(file: Opener, size: int) -> Iterator[pq.ParquetFile]:
     """A file whose footer can be read.
 
     Raises:
         BadFileError: there is none, or one that Arrow does not read.
         OSError: the disk does not give it.
     """
-    with seekable(path, size) as stream:
+    with seekable(file, size) as stream:
         try:
-            file = opened_in_pieces(stream)
-            file.schema_arrow  # noqa: B018 - columns of types that Arrow has not are told by it
+            parquet = opened_in_pieces(stream)
+            parquet.schema_arrow  # noqa: B018 - columns of types that Arrow has not are told by it
         except (*NO_VALUE, OSError) as problem:
             if is_of_disk(problem):
                 raise
             raise BadFileError(f"has no footer of Parquet ({in_words(problem)})") from problem
-        with file:
-            yield file
+        with parquet:
+            yield parquet
 
 
 def in_words(problem: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +12,9 @@ from lake_assets.model.origins import PROBLEM
 from lake_assets.sources.files.cutting import NOWHERE, Numbers, Rows
 from lake_assets.sources.files.file_formats import FORMATS
 from lake_assets.sources.files.index import Entry
-from lake_assets.sources.files.listing import ensure_places, look
 from lake_assets.sources.files.measuring import Cut
 from lake_assets.sources.files.opening import BadFileError
+from lake_assets.sources.files.place import FilePlace, Present
 from lake_assets.sources.files.samples import sample_of
 
 COLUMNS = pa.schema(
@@ -46,7 +45,7 @@ class Part:
     """The one after the last."""
 
 
-def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
+def read_part(place: FilePlace, cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
     """The rows of a part, `COLUMNS`, some at a time.
 
     What cannot be read of it is a row without value, at the first line that is missing; with it the
@@ -54,27 +53,28 @@ def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
 
     Raises:
         OSError: the disk does not give the file.
-        SourceError: neither is the file there, nor its folder or the archive: a disk is away.
+        SourceError: neither is the file there, nor its folder or the archive: a disk is away. Or
+            the bucket does not give it.
     """
     entry, reached, cut = part.entry, part.start, cut.as_counted(part.entry.counted_as)
     if entry.problem:
         yield _problem_row(part, reached, entry.problem)
         return
-    path = place_of(cut.source, entry)
-    problem = _not_as_found(entry, path)
-    if problem == _VANISHED:
-        ensure_places(cut.source)
-    if problem:
+    present = place.find(entry)
+    if present is None:
+        place.ensure_all()
+    problem = _not_as_found(entry, present)
+    if present is None or problem:
         yield _problem_row(part, reached, problem)
         return
     read = FORMATS[cut.source.format].rows
     try:
-        for rows, come in read(cut, entry, part.start, part.end, path):
+        for rows, come in read(cut, entry, part.start, part.end, present.open):
             reached = max(part.start, min(part.end, come))
             yield from _batches(part, rows)
     except (BadFileError, FileNotFoundError) as why:
         if isinstance(why, FileNotFoundError):
-            ensure_places(cut.source)
+            place.ensure_all()
         told = "vanished while it was read" if isinstance(why, FileNotFoundError) else str(why)
         yield _problem_row(part, reached, told)
         return
@@ -83,31 +83,20 @@ def read_part(cut: Cut, part: Part) -> Iterator[pa.RecordBatch]:
         yield _problem_row(part, reached, told)
 
 
-def place_of(source: FilesSource, entry: Entry) -> str:
-    """Where a file is now: in its folder, or, if it is as it was found there, in the archive."""
-    name = entry.file.name
-    path = Path(source.path, name)
-    places = (path, *(archived(source.archive, entry) if source.archive else ()))
-    return str(next((place for place in places if look(place, name) == entry.file), path))
-
-
-def archived(archive: str, entry: Entry) -> tuple[Path, Path]:
-    """Where a file is in the archive: under its name, or where that was taken, with its offset."""
-    plain = Path(archive, entry.file.name)
-    return plain, plain.with_name(f"{plain.name}.{entry.first}")
-
-
-def _not_as_found(entry: Entry, path: str) -> str:
-    was, now = entry.file, look(path, entry.file.name)
+def _not_as_found(entry: Entry, now: Present | None) -> str:
+    """Why a file cannot be read as it was found; of one that grew, what there was of it can."""
     if now is None:
         return _VANISHED
-    is_other = now.size < was.size or (now.size == was.size and now.modified_ns != was.modified_ns)
-    if now.size > was.size and entry.sample:
+    if now.is_as_found:
+        return ""
+    is_other = now.size <= entry.file.size
+    if not is_other and entry.sample:
         try:
-            is_other = sample_of(path, was.size) != entry.sample
+            is_other = sample_of(now.open, entry.file.size) != entry.sample
         except FileNotFoundError:
             return _VANISHED
-    # Of one that grew, what there was of it is read.
+        except BadFileError as problem:
+            return str(problem)
     return "was rewritten after it was found, and before it was read" if is_other else ""
 
 

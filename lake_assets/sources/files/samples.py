@@ -5,27 +5,30 @@ it ended.
 """
 
 import hashlib
-from pathlib import Path
+import io
+
+from lake_assets.sources.files.opening import Opener
 
 _BYTES = 64 * 1024
 """Of the begin, and of the end."""
 
 
-def sample_of(path: str, size: int) -> str:
+def sample_of(file: Opener, size: int) -> str:
     """A digest of a file's first bytes, by the begin and the end of these.
 
     Args:
-        path: where the file is.
+        file: opens it.
         size: how many bytes; it may have more.
 
     Raises:
-        OSError: the disk does not give it, or it is not there.
+        OSError: as `Opener` has it; so of its other errors.
     """
     digest = hashlib.blake2b(digest_size=16)
-    with Path(path).open("rb") as file:
-        digest.update(file.read(min(size, _BYTES)))
+    with file() as raw:
+        stream = io.BufferedReader(raw, _BYTES)
+        digest.update(stream.read(min(size, _BYTES)))
         if size > _BYTES:
             begin = max(_BYTES, size - _BYTES)
-            file.seek(begin)
-            digest.update(file.read(size - begin))
+            stream.seek(begin)
+            digest.update(stream.read(size - begin))
     return digest.hexdigest()

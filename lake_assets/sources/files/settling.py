@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lake_assets.sources.files.listing import Found
+from lake_assets.sources.files.found import Found
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Settling:
             self._seen.pop(file.name, None)
             return True
         known, since = self._seen.get(file.name, (None, now))
-        if known != file:
+        if known is None or not file.is_as(known):
             self._seen[file.name] = (file, now)
             return False
         if now - since < self.settle_s:

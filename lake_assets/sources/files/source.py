@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.log_history import open_table
-from lake_assets.errors import SourceError
+from lake_assets.errors import SettingsError, SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import LISTING
@@ -17,8 +18,8 @@ from lake_assets.model.tables import files_of
 from lake_assets.sources.base import ANSWER_S, Fetched, Generation, Parser
 from lake_assets.sources.files.discovery import has_new_files
 from lake_assets.sources.files.index import Entry, end_of, entries_from, table_id
-from lake_assets.sources.files.listing import ensure_folder
 from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.open_place import open_place, secrets_for
 from lake_assets.sources.files.reading import COLUMNS, Part, read_part
 from lake_assets.storage.store import Store
 
@@ -29,6 +30,19 @@ _PLACE: Place = (LISTING, 0)
 
 _PAGE = 10_000
 """Files that are known at once."""
+
+
+@contextmanager
+def _as_source_error() -> Iterator[None]:
+    """A secret or an option of a bucket that cannot be used, as whoever asks a source expects it.
+
+    Raises:
+        SourceError: there is such a one.
+    """
+    try:
+        yield
+    except SettingsError as problem:
+        raise SourceError(problem.thing, problem.fact, problem.next_step) from None
 
 
 class FolderFiles:
@@ -47,16 +61,18 @@ class FolderFiles:
         """Made from what a feed declares; asks nobody."""
         return cls(feed, lake)
 
-    def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:  # noqa: ARG002 - a disk answers or fails
+    def extent(self, *, timeout_s: float = ANSWER_S) -> Extent:
         """The offsets of files that the index has; raises as `sources.base.Source.extent`."""
-        ensure_folder(self._cut.source)
+        with _as_source_error():
+            open_place(self._cut.source).ensure(timeout_s=timeout_s)
         index = self._index()
         end = 0 if index is None else end_of(index, self._feed.feed)
         return Extent(begins={_PLACE: 0}, ends={_PLACE: end})
 
     def has_unseen(self) -> bool:
         """Whether there are files that the index has not; as `sources.base.Source.has_unseen`."""
-        return has_new_files(self._feed, self._lake)
+        with _as_source_error():
+            return has_new_files(self._feed, self._lake)
 
     def generation(self, names: Collection[str], *, timeout_s: float = ANSWER_S) -> Generation:  # noqa: ARG002 - as above
         """Which index it is; as `sources.base.Source.generation`."""
@@ -92,6 +108,7 @@ class FolderFiles:
                 start=starts.get(_PLACE, 0),
                 max_rows=max_rows,
                 tasks=tasks,
+                secrets=secrets_for(self._cut.source),
             ),
         )
 
@@ -104,10 +121,12 @@ class FolderFiles:
     ) -> Iterator[Fetched]:
         """As `sources.base.Source.fetch`; what cannot be read has a row that says so."""
         start, end = starts.get(_PLACE, 0), ends.get(_PLACE, 0)
+        with _as_source_error():
+            place = open_place(self._cut.source)
         for entry in self._entries(start, end):
             low, high = max(0, start - entry.first), min(entry.lines, end - entry.first)
             try:
-                for batch in read_part(self._cut, Part(entry=entry, start=low, end=high)):
+                for batch in read_part(place, self._cut, Part(entry=entry, start=low, end=high)):
                     yield Fetched(rows=pa.Table.from_batches([batch]))
             except OSError as problem:
                 fact = f"cannot be read ({problem.strerror or problem})"

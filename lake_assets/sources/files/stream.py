@@ -6,12 +6,13 @@ archives or deletes those that bronze has. Tasks read.
 
 import time
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
 import pyarrow as pa
+from pydantic import SecretStr
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
@@ -20,11 +21,13 @@ from pyspark.sql.types import StructType
 from lake_assets.errors import SourceError
 from lake_assets.model.feeds import Feed
 from lake_assets.sources.files.batches import batch_end, parts_of
-from lake_assets.sources.files.cleaning import begin_archive, bronze_reached, clean
+from lake_assets.sources.files.cleaning import bronze_reached, clean
 from lake_assets.sources.files.discovery import Discovery
 from lake_assets.sources.files.index import Entry, entries_from
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.open_place import open_place
+from lake_assets.sources.files.place import FilePlace
 from lake_assets.sources.files.reading import COLUMNS, Part, read_part
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.python_source import read_stream
@@ -42,8 +45,11 @@ _CLEAN_EVERY_S = 5.0
 _SHARE = 20
 """Seconds between two cleanings, which open bronze's log; one of t seconds comes again in 20 t."""
 
-_CLEANED = 10_000
-"""Files that leave at once."""
+_CLEANED, _CLEANS_FOR_S = 10_000, 10.0
+"""Files that leave at once, and seconds for which some do, about: batches wait meanwhile."""
+
+_AHEAD = 32
+"""Files that a place may read before a task comes to them."""
 
 _MOST = 50_000
 """Files that are known and not read yet, about, in memory; the index has the others."""
@@ -58,6 +64,12 @@ class Reading:
     start: int
     max_rows: int
     tasks: int
+    secrets: Mapping[str, SecretStr] = field(default_factory=dict)
+    """By variable those that the place takes; workers need not have the variables."""
+
+    def place(self) -> FilePlace:
+        """Where the files are, for the process that asks."""
+        return open_place(Cut.of(self.feed).source, self.secrets.__getitem__)
 
 
 def read_files(session: SparkSession, reading: Reading) -> DataFrame:
@@ -119,8 +131,10 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """A task's rows."""
         cut = Cut.of(self._reading.feed)
         parts: list[Part] = partition.value
-        for part in parts:
-            yield from read_part(cut, part)
+        place = self._reading.place()
+        for at, part in enumerate(parts):
+            place.read_ahead([later.entry.file for later in parts[at : at + _AHEAD]])
+            yield from read_part(place, cut, part)
 
     def commit(self, end: dict[str, int]) -> None:
         """A batch is in bronze: its files may leave."""
@@ -139,10 +153,11 @@ class _Finder:
         feed, lake = reading.feed, reading.lake
         self._reading = reading
         self._index = FileIndex(lake, feed.feed)
-        self._discovery = Discovery(feed, lake, self._index)
+        self._place = reading.place()
+        self._discovery = Discovery(feed, lake, self._index, self._place)
         self._source = Cut.of(feed).source
         if not self._index.cleaned:
-            begin_archive(self._source)
+            self._place.begin_archive()
         self._pending: deque[Entry] = deque()
         self._loaded = reading.start
         self._ends_at: int | None = None
@@ -184,7 +199,7 @@ class _Finder:
         """Whether files that had not settled at the first look may do so yet."""
         now = time.monotonic()
         if self._wait_until is None:
-            self._wait_until = now + self._source.settle.total_seconds() + 1.0
+            self._wait_until = now + self._source.settles_for_s + 1.0
         return now < self._wait_until
 
     def _load(self) -> None:
@@ -228,11 +243,12 @@ class _Finder:
             self._index.flush()  # bronze's commits outlive a power cut before what they are of goes
             entries = _leaving(lake, feed.feed, done)
             leaving = takewhile(lambda entry: entry.end <= reached, entries)
-            done = clean(self._source, leaving, has_cleaned=done > 0)
+            done = clean(self._place, leaving, has_cleaned=done > 0, for_s=_CLEANS_FOR_S)
         if done > self._index.cleaned:
             self._index.note_cleaned(done)
         took = time.monotonic() - began
-        self._clean_at = began + max(_CLEAN_EVERY_S, _SHARE * took)
+        share = _SHARE if took < _CLEANS_FOR_S else 1  # else there are more of them
+        self._clean_at = began + max(_CLEAN_EVERY_S, share * took)
 
     def close(self) -> None:
         self._clean_at = 0.0

@@ -8,11 +8,11 @@ import numpy as np
 from lake_assets.sources.files.cutting import NOWHERE, Lines, Rows, elements
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.measuring import Cut
-from lake_assets.sources.files.opening import is_plain, opened
+from lake_assets.sources.files.opening import Opener, is_plain, opened
 
 
 def read_lines(
-    cut: Cut, entry: Entry, start: int, end: int, path: str
+    cut: Cut, entry: Entry, start: int, end: int, file: Opener
 ) -> Iterator[tuple[Rows, int]]:
     """The rows of lines, or of records of CSV: `file_formats.FileFormat.rows`."""
     source, name = cut.source, entry.file.name
@@ -20,7 +20,7 @@ def read_lines(
     if has_positions:
         before = (mark for mark in entry.marks if mark[0] <= start)
         line, position = max(before, default=(0, 0))
-    with opened(source, name, path, entry.file.size, position=position) as stream:
+    with opened(source, name, file, entry.file.size, position=position) as stream:
         lines = Lines(stream, line=line, position=position, quoting=cut.quoting)
         for rows in lines:
             own = _without_header(rows) if cut.header and line == 0 else rows
@@ -31,11 +31,11 @@ def read_lines(
 
 
 def read_document(
-    cut: Cut, entry: Entry, start: int, end: int, path: str
+    cut: Cut, entry: Entry, start: int, end: int, file: Opener
 ) -> Iterator[tuple[Rows, int]]:
     """The elements of a document of JSON, all at once: `file_formats.FileFormat.rows`."""
     del start, end
-    with opened(cut.source, entry.file.name, path, entry.file.size) as stream:
+    with opened(cut.source, entry.file.name, file, entry.file.size) as stream:
         rows = elements(stream)
     yield rows if is_plain(cut.source, entry.file.name) else _nowhere(rows), len(rows.values)
 

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from lake_assets.errors import SinkError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
-from lake_assets.sinks.base import IDENTITY, Call
+from lake_assets.sinks.base import IDENTITY, Call, DeletedRow
 from lake_assets.sinks.kafka.cluster import look_at_topic
 from lake_assets.sinks.kafka.target import KafkaTarget
 from lake_assets.sources.kafka.topics import client_config, end_offsets
@@ -37,7 +37,12 @@ def _call(target, rows):
         number=1,
         key="key-1",
         rows=pa.Table.from_pylist(identity, schema=IDENTITY),
-        body=target.body_of(target.rows_of(columns)),
+        body=target.body_of(
+            [
+                DeletedRow(one) if type(row) is DeletedRow else one
+                for one, row in zip(target.rows_of(columns), rows, strict=True)
+            ]
+        ),
     )
 
 
@@ -171,3 +176,13 @@ def test_brokers_that_are_away_stop_the_sink():
     sink = KafkaSink.model_validate({"topic": "s", "bootstrap_servers": "127.0.0.1:9"})
     with pytest.raises(SinkError, match="cannot be reached"):
         look_at_topic(sink, Endpoints(kafka="127.0.0.1:9", registry=""), timeout_s=1)
+
+
+def test_a_row_that_is_gone_is_a_message_without_a_value(services):
+    topic = Topic(services)
+    topic.create()
+    rows = [{"player": "ann", "coins": 1}, DeletedRow(player="bob", coins=2)]
+    (outcome,) = _deliver(_sink(topic, key="player"), services, rows)
+    assert outcome.is_delivered
+    found = [(message.key(), message.value()) for message in _messages(topic)]
+    assert found == [(b"ann", b'{"player":"ann","coins":1}'), (b"bob", None)]

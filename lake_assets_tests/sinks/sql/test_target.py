@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from lake_assets.errors import SinkError
-from lake_assets.sinks.base import IDENTITY, Call
+from lake_assets.sinks.base import IDENTITY, Call, DeletedRow
 from lake_assets.sinks.sql.target import SqlTarget
 from lake_assets_tests.databases import sql_sink
 
@@ -25,12 +25,15 @@ def _look_up(name):
 
 
 def _calls(target, pieces):
-    """One call a piece; a row's offset is its `offset`, or its place."""
+    """One call a piece; a row's offset is its `offset`, or its place; `gone` says that it went."""
     for number, rows in enumerate(pieces, 1):
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
         offsets = range(table.num_rows)
         if "offset" in table.column_names:
             offsets, table = table["offset"].to_pylist(), table.drop_columns("offset")
+        gone = [None] * table.num_rows
+        if "gone" in table.column_names:
+            gone, table = table["gone"].to_pylist(), table.drop_columns("gone")
         place = {"table": "silver/x", "feed": "f", "source": "t", "partition": 0, "ordinal": 0}
         identity = [{**place, "offset": one, "source_time": one * 1_000} for one in offsets]
         values = target.rows_of({name: table[name].combine_chunks() for name in table.column_names})
@@ -38,7 +41,9 @@ def _calls(target, pieces):
             number=number,
             key=f"t/0/0+{table.num_rows}-ab",
             rows=pa.Table.from_pylist(identity, schema=IDENTITY),
-            body=target.body_of(values),
+            body=target.body_of(
+                [DeletedRow(one) if went else one for one, went in zip(values, gone, strict=True)]
+            ),
         )
 
 
@@ -68,6 +73,37 @@ def test_rows_with_a_key_are_there_once_and_as_new_as_they_come(database):
     assert database.ask(found) == [("ann", 2, 3), ("bob", 9, 2)]
     _deliver(sink, [{"player": "ann", "game": "uno", "coins": None, "offset": 4}])
     assert database.ask(found) == [("ann", None, 4), ("bob", 9, 2)]
+
+
+def test_rows_that_are_gone_are_deleted_unless_newer_ones_are_there(database):
+    sink = sql_sink(database, key=["player", "game"], create_table=True)
+
+    def row(player, offset, *, gone=False):
+        return {"player": player, "game": "uno", "coins": 1, "offset": offset, "gone": gone}
+
+    _deliver(sink, [row("ann", 1), row("bob", 1), row("cid", 1), row("dan", 1), row("eve", 3)])
+    # Of one version, in whatever order: what the view has, and what it has no more.
+    pieces = [row("bob", 2, gone=True), row("bob", 2)], [row("cid", 2)], [row("cid", 2, gone=True)]
+    outcomes = _deliver(sink, [row("ann", 2, gone=True)], *pieces, [row("eve", 2, gone=True)])
+    assert all(one.is_delivered for one in outcomes)
+    found = "select player, _lake_offset from sessions order by player"
+    assert database.ask(found) == [("bob", 2), ("cid", 2), ("dan", 1), ("eve", 3)]
+    database.ask("insert into sessions (player, game) values ('old', 'uno')")
+    _deliver(sink, [row("old", 2, gone=True), row("nobody", 2, gone=True)])
+    assert len(database.ask(found)) == 4
+
+
+def test_a_row_that_cannot_be_deleted_is_one_dead_letter(database):
+    sink = sql_sink(database, key=["player"], create_table=True)
+    _deliver(sink, [{"player": "ann", "offset": 1}, {"player": "bob", "offset": 1}])
+    database.ask("create table awards (player text references sessions (player))")
+    database.ask("insert into awards values ('ann')")
+    gone = [{"player": name, "offset": 2, "gone": True} for name in ("ann", "bob")]
+    outcomes = _deliver(sink, gone)
+    assert sorted(one.is_delivered for one in outcomes) == [False, True]
+    (refused,) = (one for one in outcomes if not one.is_delivered)
+    assert refused.request.startswith("delete from public.sessions by player")
+    assert database.ask("select player from sessions") == [("ann",)]
 
 
 def test_a_version_of_ones_own_tells_the_newer_row(database):

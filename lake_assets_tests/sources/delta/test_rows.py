@@ -9,8 +9,8 @@ from lake_assets.sources.delta.rows import read_part
 from lake_assets.sources.delta.versions import FileOrigin
 from lake_assets.sources.files import parquet_json as module
 from lake_assets.sources.files.cutting import TOO_LONG
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry
-from lake_assets.sources.files.listing import Found
 from lake_assets.sources.files.reading import Part
 
 TOLD = FileOrigin(table="t", version=4, partition={"day": "2026-01-01"}).text

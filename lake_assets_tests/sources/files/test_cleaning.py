@@ -6,18 +6,14 @@ import os
 import pyarrow as pa
 import pytest
 
-from lake_assets.bronze.rows import schema
-from lake_assets.delta.commit import Batch, Commit
-from lake_assets.delta.committer import Committer
-from lake_assets.delta.source_offsets import offset_transactions
 from lake_assets.errors import SourceNotFoundError
-from lake_assets.model.tables import bronze_of
-from lake_assets.sources.files import cleaning, stream
+from lake_assets.sources.files import stream
+from lake_assets.sources.files.cleaning import clean
+from lake_assets.sources.files.folder import Folder as Place
 from lake_assets.sources.files.index import entries_from
 from lake_assets.sources.files.reading import COLUMNS
 from lake_assets_tests.sources.files.folders import Folder, read, told
-
-PLACE = ("files", 0)
+from lake_assets_tests.sources.files.recorded import record
 
 
 @pytest.fixture
@@ -31,17 +27,6 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def record(folder, reached, number):
-    """Bronze's commit that it has all rows before an offset."""
-    committer = Committer(folder.lake, threads=1)
-    table = bronze_of("beats")
-    committer.create({table: schema(COLUMNS)}, partition_by={table: ["ingested_date"]})
-    transactions = offset_transactions("files", {PLACE: reached}, {})
-    commit = Commit(table=table, files=[], transactions=transactions)
-    committer.append([commit], Batch("lake_assets:ingest:beats", number))
-    committer.close()
-
-
 @pytest.mark.parametrize("way", ["archive", "delete"])
 def test_files_leave_when_bronze_has_all_of_their_rows(folder, way):
     archive = folder.root / "done"
@@ -50,10 +35,10 @@ def test_files_leave_when_bronze_has_all_of_their_rows(folder, way):
         os.utime(folder.put(name, {"bpm": 1}, {"bpm": 2}), (number, number))
     read(folder.reader(feed))
     assert names(folder.path) == ["a", "b"]  # bronze has nothing of them
-    record(folder, 3, 1)  # and then half of b
+    record(folder.lake, 3, 1)  # and then half of b
     read(folder.reader(feed, start=3))
     assert names(folder.path) == ["b"]
-    record(folder, 4, 2)
+    record(folder.lake, 4, 2)
     read(folder.reader(feed, start=4))
     assert names(folder.path) == []
     if way == "archive":
@@ -72,7 +57,7 @@ def test_a_file_that_changed_since_it_was_found_stays(folder):
     folder.put("a", {"bpm": 1})
     read(folder.reader(feed))
     folder.put("a", {"bpm": 1}, {"bpm": 2})
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.path) == ["a"]
 
@@ -82,7 +67,7 @@ def test_a_file_that_could_not_be_read_is_not_deleted(folder):
     folder.put("a", {"bpm": 1})
     folder.put("b.gz", b"no gzip")
     assert read(folder.reader(feed)).num_rows == 2
-    record(folder, 2, 1)
+    record(folder.lake, 2, 1)
     read(folder.reader(feed, start=2))
     assert names(folder.path) == ["b.gz"]
 
@@ -93,7 +78,7 @@ def test_a_name_that_is_taken_in_the_archive_gets_its_offset(folder):
     read(folder.reader(feed))
     (folder.root / "done").mkdir(exist_ok=True)
     (folder.root / "done" / "a").write_bytes(b"of before")
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.root / "done") == ["a", "a.0"]
     rows = read(folder.reader(feed, start=0))
@@ -108,7 +93,7 @@ def test_what_the_archive_has_is_never_overwritten(folder):
     for name in ("a", "a.0"):
         (folder.root / "done" / name).write_bytes(name.encode())
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 0
+    assert clean(Place(feed.source.files), entries) == 0
     assert (folder.root / "done" / "a.0").read_bytes() == b"a.0"
     assert names(folder.path) == ["a"]
 
@@ -122,7 +107,7 @@ def test_a_file_that_may_not_be_moved_is_not_copied(folder, monkeypatch):
     read(folder.reader(feed))
     monkeypatch.setattr("os.rename", refuse)
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 0
+    assert clean(Place(feed.source.files), entries) == 0
     assert names(folder.root / "done") == []
     assert names(folder.path) == ["a"]
 
@@ -134,7 +119,7 @@ def test_more_empty_files_leave_than_are_known_at_once(folder, monkeypatch):
     folder.put("rows", {"bpm": 1})
     read(folder.reader(feed))
     monkeypatch.setattr(stream, "_CLEANED", 5)
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.path) == []
 
@@ -148,7 +133,7 @@ def test_a_file_goes_to_another_disk_whole(folder, monkeypatch):
     read(folder.reader(feed))
     monkeypatch.setattr("os.rename", refuse)
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 1
+    assert clean(Place(feed.source.files), entries) == 1
     assert names(folder.root / "done") == ["a"]
     assert names(folder.path) == []
 
@@ -160,9 +145,9 @@ def test_what_cannot_leave_is_tried_again(folder):
     (folder.root / "done").rmdir()
     (folder.root / "done").touch()  # no folder
     entries = entries_from(folder.lake, "beats", 0, 9)
-    assert cleaning.clean(feed.source.files, entries) == 0
+    assert clean(Place(feed.source.files), entries) == 0
     (folder.root / "done").unlink()
-    assert cleaning.clean(feed.source.files, entries) == 1
+    assert clean(Place(feed.source.files), entries) == 1
 
 
 def test_columns_are_as_bronze_has_them():
@@ -177,7 +162,7 @@ def test_a_link_in_the_archive_leads_to_the_same_file(folder):
     (folder.path / "a").symlink_to("../outside")
     feed = folder.feed(archive=str(archive))
     assert read(folder.reader(feed)).num_rows == 1
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert (names(folder.path), names(archive)) == ([], ["a"])
     assert (archive / "a").samefile(outside)
@@ -191,7 +176,7 @@ def test_an_archive_is_made_for_the_first_files_and_never_above_a_folder_that_is
     feed = folder.feed(archive=str(archive))
     folder.put("a", {"bpm": 1})
     read(folder.reader(feed))
-    record(folder, 1, 1)
+    record(folder.lake, 1, 1)
     read(folder.reader(feed, start=1))
     assert names(folder.path) == ["a"]
     assert not archive.parent.exists()
@@ -200,7 +185,7 @@ def test_an_archive_is_made_for_the_first_files_and_never_above_a_folder_that_is
     folder.put("b", {"bpm": 2})
     read(folder.reader(feed, start=1))
     assert (names(folder.path), names(archive)) == (["b"], ["a"])
-    record(folder, 2, 2)
+    record(folder.lake, 2, 2)
     away = archive.parent.rename(folder.root / "away")
     archive.parent.mkdir()  # where its disk is not mounted
     read(folder.reader(feed, start=2))
@@ -212,3 +197,15 @@ def test_an_archive_is_made_for_the_first_files_and_never_above_a_folder_that_is
     read(folder.reader(feed, start=2))
     assert (names(folder.path), names(archive)) == ([], ["a", "b"])
     assert read(folder.reader(feed))["_problem"].null_count == 2
+
+
+def test_files_leave_for_as_long_as_they_may_and_the_others_later(folder):
+    feed = folder.feed(delete=True)
+    for name in "abc":
+        folder.put(name, {"bpm": 1})
+    read(folder.reader(feed))
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert clean(Place(feed.source.files), entries, for_s=0) == 0
+    assert folder.names() == ["a", "b", "c"]
+    assert clean(Place(feed.source.files), entries) == 3
+    assert folder.names() == []

@@ -1,8 +1,8 @@
 """Names that are known, in few bytes each."""
 
 from lake_assets.sources.files import known_names
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.known_names import KnownNames
-from lake_assets.sources.files.listing import Found
 
 
 def test_new_names_and_changed_ones_are_told_apart(monkeypatch):

@@ -1,6 +1,6 @@
 """When files have settled."""
 
-from lake_assets.sources.files.listing import Found
+from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.settling import Settling
 
 NOW_NS = 1_000_000_000_000

@@ -230,7 +230,7 @@ def test_of_two_who_find_the_same_file_one_gives_up(folder):
     folder.put("a", {"bpm": 1})
     feed = folder.feed()
     one, other = FileIndex(folder.lake, "beats"), FileIndex(folder.lake, "beats")
-    first, second = (Discovery(feed, folder.lake, index) for index in (one, other))
+    first, second = (Discovery(feed, folder.lake, index, folder.place) for index in (one, other))
     assert len(first.step()) == 1
     with pytest.raises(CommitConflictError):
         second.step()
@@ -332,7 +332,7 @@ def test_ordered_discovery_takes_none_before_one_that_has_not_settled(folder):
         path = folder.put(name, {"bpm": 1})
         os.utime(path, ns=(0, path.stat().st_mtime_ns - age_s * 10**9))
     index = FileIndex(folder.lake, "beats")
-    found = Discovery(feed, folder.lake, index).step()
+    found = Discovery(feed, folder.lake, index, folder.place).step()
     assert [entry.file.name for entry in found] == ["a"]
     index.close()
 
@@ -370,11 +370,11 @@ def test_a_folder_or_pipe_that_took_a_file_s_name_is_no_file(folder, monkeypatch
         os.utime(folder.put(name, {"bpm": 1}), (number, number))
     real = file_formats.measure
 
-    def measure(cut, name, path, size):
+    def measure(cut, name, file, size):
         if name == "b":
-            Path(path).unlink()
-            Path(path).mkdir()
-        return real(cut, name, path, size)
+            (folder.path / name).unlink()
+            (folder.path / name).mkdir()
+        return real(cut, name, file, size)
 
     monkeypatch.setattr(discovery, "measure", measure)
     assert told(read(folder.reader()), "_file") == [("a",), ("c",)]
@@ -539,3 +539,20 @@ def test_a_link_whose_target_may_not_be_looked_at_is_passed_over_and_told_once(c
     assert [message for message in caplog.messages if "is passed over" in message] == [
         f"link {folder}/a is passed over: what it leads to may not be looked at"
     ]
+
+
+def test_a_look_that_takes_long_goes_on_with_the_next_step(folder, monkeypatch):
+    """As at a bucket of a million names, where the streams would count as stalled."""
+    monkeypatch.setattr(discovery, "_CHUNK", 4)
+    names = [f"{number:03}" for number in range(20)]
+    for name in names:
+        folder.put(name, {"bpm": 1})
+    ticks = iter(range(0, 10**6, 3))  # each time it looks at the clock three seconds are gone
+    index = FileIndex(folder.lake, "beats")
+    found = Discovery(folder.feed(), folder.lake, index, folder.place, clock=lambda: next(ticks))
+    steps = []
+    while not found.looks:
+        steps.append([entry.file.name for entry in found.step()])
+    index.close()
+    assert sorted(name for step in steps for name in step) == names
+    assert len(steps) >= 5

@@ -1,0 +1,34 @@
+"""`lake-assets convert`: Parquet files made a Delta table where they are."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lake_assets.cli.console import stdout
+from lake_assets.delta.convert import convert as convert_folder
+
+
+def convert(
+    *,
+    folder: Annotated[Path, typer.Argument(help="Folder of the Parquet files.")],
+    partition_by: Annotated[
+        str,
+        typer.Option(
+            "--partition-by",
+            help="Columns that its folders are called by: `day date, country string`.",
+            show_default=False,
+        ),
+    ] = "",
+) -> None:
+    """Make a folder's Parquet files a Delta table where they are, without copying a byte.
+
+    Writes a Delta log into the folder, and nothing else, as CONVERT TO DELTA does. A feed's views
+    then read it as `external`. Files that come later are no part of the table, unless a Delta
+    writer adds them.
+    """
+    done = convert_folder(folder.absolute(), partition_by)
+    told = f"{folder}: a Delta table of {done.files:,} files and {done.rows:,} rows"
+    stdout.print(told, markup=False, highlight=False, soft_wrap=True)
+    for field in done.columns:
+        stdout.print(f"  {field.name} {field.type}", markup=False, highlight=False)

@@ -1,0 +1,113 @@
+"""Rows that two versions of a view's table do not have in common, as a sink sends them.
+
+Files that only one of the versions has are read, the older ones first: of their rows a hash each is
+in memory. One of a change with too many rows for that is read several times, each time for the rows
+of one share of the keys. Rows are in the same order each time.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lake_assets.delta.table_log import TableLog
+from lake_assets.silver.key_hashes import Hashes
+from lake_assets.sinks.base import DeletedRow
+from lake_assets.sinks.row_hashes import RowBag, hash_rows
+from lake_assets.sinks.shape import Shaped
+from lake_assets.sinks.table_rows import PIECE_ROWS, pieces_of
+from lake_assets.sinks.view_changes import Files, ViewChange
+from lake_assets.sinks.view_position import Begun
+from lake_assets.sinks.view_tables import Revision, key_in, key_texts
+
+_READ_ROWS = 65_536
+"""Rows that are hashed at once: 4,096 cost twice as much a row."""
+
+UPSERT, DELETE = "upsert", "delete"
+"""What became of a row: it came or has other values, or it is gone."""
+
+Shape: TypeAlias = Callable[[pa.RecordBatch, str, pa.Table], Shaped]
+"""The wanted ones of rows that became `UPSERT` or `DELETE`, and are told by `IDENTITY`."""
+
+
+@dataclass(kw_only=True, slots=True)
+class ChangedRows:
+    """The rows of a change that are sent, of one share of its keys."""
+
+    change: ViewChange
+    begun: Begun
+    log: TableLog
+    feed: str
+    key: tuple[str, ...]
+    """Columns that tell the table's rows apart; none if whole rows are."""
+
+    deletes: bool
+    """Whether rows that are gone, or not wanted any more, are sent, too."""
+
+    shape: Shape
+    _sent: dict[str, dict[str, int]] = field(default_factory=lambda: {UPSERT: {}, DELETE: {}})
+    """By what became of rows and key's text, how many are sent."""
+
+    def rows(self) -> Iterator[Shaped]:
+        """They, in pieces: those that came, then those that went."""
+        had = RowBag([_hashes(rows) for rows in self._own(self.change.went)])
+        for rows in self._own(self.change.came):
+            new = rows.filter(pa.array(~had.take(_hashes(rows))))
+            for piece in _pieces(new):
+                yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
+        if had and self.deletes:
+            for rows in self._own(self.change.went):
+                for piece in _pieces(rows.filter(pa.array(had.take(_hashes(rows))))):
+                    yield from self._gone(piece)
+
+    def _gone(self, piece: pa.RecordBatch) -> Iterator[Shaped]:
+        keys = key_texts(piece, self.key)
+        # One that is there with other values, and wanted, was sent with them.
+        stays = [key not in self._sent[UPSERT] for key in keys]
+        if any(stays):
+            yield self._shaped(piece.filter(pa.array(stays)), list(compress(keys, stays)), DELETE)
+
+    def _own(self, files: Files) -> Iterator[pa.RecordBatch]:
+        """Rows of files of this share."""
+        shares, share = self.begun.shares, self.begun.share
+        columns, key = self.change.columns, self.key or self.change.columns.names
+        for rows in pieces_of(self.log, files.files, columns, files.kept, most=_READ_ROWS):
+            if shares == 1:
+                yield rows
+                continue
+            is_own: npt.NDArray[np.bool_] = hash_rows(rows, key).high % np.uint64(shares) == share
+            yield rows.filter(pa.array(is_own))
+
+    def _shaped(self, rows: pa.RecordBatch, keys: list[str], became: str) -> Shaped:
+        revision = Revision(
+            feed=self.feed,
+            table=self.change.table,
+            table_id=self.change.table_id,
+            version=self.change.until.version,
+            time_us=self.begun.time_us,
+        )
+        shaped = self.shape(rows, became, revision.identity(keys))
+        sent, ordinals = self._sent[became], []
+        for source in shaped.rows["source"].to_pylist():
+            key = key_in(source)
+            ordinals.append(sent.get(key, 0))
+            sent[key] = ordinals[-1] + 1
+        place = shaped.rows.schema.get_field_index("ordinal")
+        told = shaped.rows.set_column(place, "ordinal", pa.array(ordinals, pa.int32()))
+        values = shaped.values
+        if became == DELETE:
+            values = [DeletedRow(value) for value in values]
+        return Shaped(rows=told, values=values)
+
+
+def _hashes(rows: pa.RecordBatch) -> Hashes:
+    return hash_rows(rows, rows.schema.names)
+
+
+def _pieces(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for start in range(0, rows.num_rows, PIECE_ROWS):
+        yield rows.slice(start, PIECE_ROWS)

@@ -1,0 +1,82 @@
+"""The contract of what a sink follows: batches of rows of tables, and the same rows once more."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from lake_assets.model.feeds import Feed
+from lake_assets.model.sinks import Sink
+from lake_assets.model.tables import TableRef
+from lake_assets.sinks.base import Call, Target
+from lake_assets.sinks.deliveries import Deliveries, Progress
+from lake_assets.sinks.shape import Shaped
+from lake_assets.storage.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Whose:
+    """Whose rows are followed, and for whom."""
+
+    lake: Store
+    feed: Feed
+    sink: Sink
+    identity: str
+    """Of the sink, in its lake."""
+
+    session: SparkSession
+    """Of this sink alone."""
+
+    deliveries: Deliveries
+    target: Target
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ready:
+    """A batch that can be sent."""
+
+    number: int
+    has_rows: bool
+    """Whether there may be anything to send."""
+
+    begin: Callable[[], None]
+    """Notes it before its first call, so that after a kill it is the same; raises LakeError."""
+
+    calls: Callable[[], Iterator[list[Call]]]
+    """Its calls that were not recorded yet, in pieces, none of them empty; raises FeedError where
+    an expression of the sink does not fit a table, LakeError where one cannot be read."""
+
+    progress: Progress
+    """How far the sink is once they are made."""
+
+    end: Callable[[], None]
+    """Forgets the note, once that is recorded."""
+
+
+class Following(Protocol):
+    """Follows tables, for one sink."""
+
+    def next(self) -> Ready | None:
+        """What is to be sent next; None if the tables have nothing new.
+
+        Raises:
+            LakeError: a table cannot be read.
+        """
+        ...
+
+    def key_of(self, rows: pa.Table) -> str:
+        """The `Idempotency-Key` of rows (`IDENTITY`) that go together."""
+        ...
+
+    def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:
+        """The rows of a table that were asked about and are wanted, as they are now, in pieces.
+
+        There may be others among them; none if there is no such table. `asked` is `IDENTITY`.
+
+        Raises:
+            FeedError: an expression of the sink does not fit the table.
+            LakeError: the table cannot be read.
+        """
+        ...

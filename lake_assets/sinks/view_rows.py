@@ -1,0 +1,148 @@
+"""What a sink of a view follows: rows that two versions of its tables do not have in common.
+
+A batch goes from the versions that are done to others, which are recorded before its first call, so
+that it is the same after a kill. Which rows differ is `sinks.changed_rows`'.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.table_log import log_of
+from lake_assets.errors import FeedError
+from lake_assets.model.sinks import CHANGE
+from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.tables import TableRef
+from lake_assets.model.transforms import ELEMENT
+from lake_assets.model.view_sinks import row_key_of
+from lake_assets.sinks.calls import WaitingRows, calls_of, key_of, origin_tuples
+from lake_assets.sinks.changed_rows import UPSERT, ChangedRows
+from lake_assets.sinks.deliveries import Progress
+from lake_assets.sinks.following import Ready, Whose
+from lake_assets.sinks.shape import Shaped, Shaper
+from lake_assets.sinks.table_rows import pieces_of
+from lake_assets.sinks.view_batches import ViewBatch, next_batch
+from lake_assets.sinks.view_changes import columns_of_view
+from lake_assets.sinks.view_position import begin_notes, done_notes
+from lake_assets.sinks.view_tables import key_in, key_texts, tables_of_view, with_key
+
+
+class ViewRows:
+    """Follows the tables of a feed's view; a `sinks.following.Following`."""
+
+    def __init__(self, whose: Whose) -> None:
+        """Nothing is looked at yet.
+
+        Raises:
+            FeedError: there is no such view.
+        """
+        self._lake, self._feed, self._sink = whose.lake, whose.feed, whose.sink
+        self._deliveries, self._target = whose.deliveries, whose.target
+        self._view = whose.feed.view(whose.sink.view or "")
+        self._key, self._identity = row_key_of(whose.sink, self._view), whose.identity
+        is_told = whose.sink.deletes and whose.sink.kind in {"rest", "python"}
+        hidden = {*ORIGIN_NAMES, ELEMENT, *(() if is_told else (CHANGE,))}
+        shaped = (whose.session, whose.feed, whose.sink, whose.target.rows_of)
+        self._shaper = Shaper(*shaped, hidden=hidden)
+
+    def next(self) -> Ready | None:
+        """As `Following.next`."""
+        self._deliveries.look_again()
+        scopes = tables_of_view(self._lake, self._feed, self._view)
+        batch = next_batch(self._lake, self._deliveries, list(scopes), self._key)
+        if batch is None:
+            return None
+        self._ensure_keys(batch)
+        return Ready(
+            number=batch.begun.number,
+            has_rows=batch.has_rows,
+            begin=partial(self._begin, batch),
+            calls=lambda: calls_of(self._rows(batch, scopes), self._target, self._identity),
+            progress=progress_of(batch),
+            end=lambda: None,
+        )
+
+    def key_of(self, rows: pa.Table) -> str:
+        """As `Following.key_of`."""
+        return key_of(self._identity, origin_tuples(rows))
+
+    def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:
+        """As `Following.rows_again`, of the version that is done; a row may be asked for twice."""
+        scopes = tables_of_view(self._lake, self._feed, self._view)
+        after = self._deliveries.point_of(table.relative)
+        log = log_of(self._lake, table)
+        if after.version < 0 or table not in scopes or not log.exists():
+            return
+        wanted: dict[str, list[int]] = {}
+        for number, source in enumerate(asked["source"].to_pylist()):
+            wanted.setdefault(key_in(source), []).append(number)
+        handle = log.open(after.version)
+        columns = columns_of_view(handle)
+        for piece in pieces_of(log, active_files(handle), columns, kept_rows(handle)):
+            keys = key_texts(piece, self._key)
+            having = [number for number, key in enumerate(keys) if key in wanted]
+            if having:
+                rows = piece.take(pa.array(having))
+                numbers = [wanted[keys[number]] for number in having]
+                again = [number for some in numbers for number in some]
+                places = [place for place, some in enumerate(numbers) for _ in some]
+                repeated, own = rows.take(pa.array(places)), asked.take(pa.array(again))
+                yield self._shaped(scopes[table], repeated, UPSERT, own)
+
+    def _shaped(self, scope: str, rows: pa.RecordBatch, change: str, identity: pa.Table) -> Shaped:
+        """The wanted ones of rows of a table, which `identity` tells."""
+        named = with_key(rows, scope, self._feed.view_key_column)
+        named = named.append_column(CHANGE, pa.repeat(change, rows.num_rows))
+        return self._shaper.shape(named, identity)
+
+    def _ensure_keys(self, batch: ViewBatch) -> None:
+        for change in batch.changes:
+            missing = [name for name in self._key if name not in change.columns.names]
+            if missing:
+                thing = f"sink {self._sink.name!r} of feed {self._feed.feed!r}"
+                fact = f"`key`: {change.table.name} has no column {missing[0]}"
+                step = f"Its columns are {', '.join(change.columns.names)}"
+                raise FeedError(thing, fact, step)
+
+    def _begin(self, batch: ViewBatch) -> None:
+        if not batch.is_noted:
+            self._deliveries.note(begin_notes(batch.begun, batch.unknown))
+
+    def _rows(self, batch: ViewBatch, scopes: Mapping[TableRef, str]) -> Iterator[WaitingRows]:
+        recorded = set()
+        if batch.was_begun:
+            recorded = set(_places(self._deliveries.recorded_by(batch.begun.number)))
+        for change in batch.changes:
+            changed = ChangedRows(
+                change=change,
+                begun=batch.begun,
+                log=log_of(self._lake, change.table),
+                feed=self._feed.feed,
+                key=self._key,
+                deletes=self._sink.deletes,
+                shape=partial(self._shaped, scopes[change.table]),
+            )
+            for shaped in changed.rows():
+                is_done = np.array([place in recorded for place in _places(shaped.rows)], np.bool_)
+                yield WaitingRows.of(shaped, is_done)
+
+
+def _places(rows: pa.Table) -> list[tuple[object, ...]]:
+    names = ("source", "ordinal", "offset", "table", "source_time")
+    return list(zip(*(rows[name].to_pylist() for name in names), strict=True))
+
+
+def progress_of(batch: ViewBatch) -> Progress:
+    """How far a sink is once a batch is done, or its share of one."""
+    begun = batch.begun
+    if begun.share + 1 < begun.shares:
+        return Progress(batch=begun.number, points={}, notes=begin_notes(batch.next_share))
+    return Progress(
+        batch=begun.number,
+        points={change.table.relative: change.until for change in batch.changes},
+        notes=done_notes({change.table: change.table_id for change in batch.changes}),
+    )

@@ -1,0 +1,89 @@
+"""A view's tables, and what their rows are called: keys of rows, and who they are for receivers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lake_assets.delta.catalog import keys_found
+from lake_assets.model.feeds import Feed
+from lake_assets.model.gold_views import GoldView
+from lake_assets.model.tables import EVERY_KEY, TableRef
+from lake_assets.sinks.base import IDENTITY
+from lake_assets.sinks.json_values import values_of_column
+from lake_assets.sinks.row_hashes import as_bytes, hash_rows
+from lake_assets.storage.store import Store
+
+_LONGEST_KEY = 200
+"""Characters of a row's key that are told as they are; longer ones by their hash."""
+
+
+def tables_of_view(lake: Store, feed: Feed, view: GoldView) -> dict[TableRef, str]:
+    """The tables that a view has or may get, in a fixed order, each with its key.
+
+    Raises:
+        LakeError: a log cannot be read.
+    """
+    scopes = view.scopes(keys_found(lake, feed))
+    found = {feed.gold_table(view, scope): scope for scope in scopes}
+    return {table: found[table] for table in sorted(found)}
+
+
+def with_key(rows: pa.RecordBatch, scope: str, name: str | None) -> pa.RecordBatch:
+    """Rows of a view's table with its key before their columns, unless they have such a column."""
+    names = [one.lower() for one in rows.schema.names]
+    if name is None or scope == EVERY_KEY or name.lower() in names:
+        return rows
+    key = pa.repeat(scope, rows.num_rows)
+    columns = [key, *rows.columns]
+    return pa.RecordBatch.from_arrays(columns, names=[name, *rows.schema.names])
+
+
+def key_texts(rows: pa.RecordBatch, key: Sequence[str]) -> list[str]:
+    """The keys of rows as texts: an array of JSON, or a hash where it is long or the whole row."""
+    hashes = as_bytes(hash_rows(rows, key or rows.schema.names))
+    if not key:
+        return [one.hex() for one in hashes]
+    values = zip(*(values_of_column(rows[name]) for name in key), strict=True)
+    texts = (json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in values)
+    return [
+        text if len(text) <= _LONGEST_KEY else digest.hex()
+        for text, digest in zip(texts, hashes, strict=True)
+    ]
+
+
+def key_in(source: str) -> str:
+    """The key's text in a row's source, as `Revision.identity` makes it."""
+    return source.partition("/")[2]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revision:
+    """What rows of one version of a table are told by, beside their own keys."""
+
+    feed: str
+    table: TableRef
+    table_id: str
+    version: int
+    time_us: int
+    """Of the batch that sends them."""
+
+    def identity(self, keys: Sequence[str]) -> pa.Table:
+        """Which rows they are (`IDENTITY`), by their keys' texts.
+
+        Another version, or the same number of another table, makes other rows of them: what comes
+        back to values that it had before is no repetition.
+        """
+        count = len(keys)
+        parts: Mapping[str, pa.Array] = {
+            "table": pa.repeat(self.table.relative, count),
+            "feed": pa.repeat(self.feed, count),
+            "source": pa.array([f"{self.table_id}/{key}" for key in keys], pa.string()),
+            "partition": pa.repeat(0, count),
+            "offset": pa.repeat(self.version, count),
+            "source_time": pa.repeat(self.time_us, count),
+            "ordinal": pa.repeat(0, count),
+        }
+        columns = [parts[field.name].cast(field.type) for field in IDENTITY]
+        return pa.Table.from_arrays(columns, schema=IDENTITY)

@@ -1,0 +1,97 @@
+"""Opening a bucket of S3, Google's or Azure's by obstore, with options as deltalake takes them.
+
+What is read and written there is `objects`' and `bucket_files`'.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from obstore.exceptions import BaseError
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from lake_assets.errors import SettingsError, first_line
+from lake_assets.storage.object_errors import CREDENTIALS
+from lake_assets.storage.uri import GCS, S3, LakeUri
+
+Bucket: TypeAlias = S3Store | GCSStore | AzureStore
+
+_RETRIES = 5
+_RETRY_S = 60.0
+"""Times that a request is tried again while the store does not answer, and seconds until it is
+given up: an endpoint that restarts is outlived; of one that is not there is told in a minute."""
+
+_CLIENT = {
+    "allow_http",
+    "allow_invalid_certificates",
+    "connect_timeout",
+    "default_content_type",
+    "default_headers",
+    "http1_only",
+    "http2_keep_alive_interval",
+    "http2_keep_alive_timeout",
+    "http2_keep_alive_while_idle",
+    "http2_only",
+    "pool_idle_timeout",
+    "pool_max_idle_per_host",
+    "proxy_ca_certificate",
+    "proxy_excludes",
+    "proxy_url",
+    "randomize_addresses",
+    "read_timeout",
+    "root_certificate",
+    "timeout",
+    "user_agent",
+}
+"""Options of the HTTP client, which deltalake takes among the others and obstore does not."""
+
+_PREFIXES = ("aws_", "google_", "azure_")
+
+
+_ADDRESS = re.compile(r"https?://[^\s/]+\S*")
+
+
+def _ensure_address(root: LakeUri, name: str, value: str) -> None:
+    """Refuse an endpoint that is no address, at which obstore would panic when it is asked."""
+    if name.endswith(("endpoint", "endpoint_url")) and not _ADDRESS.fullmatch(value):
+        fact = f"{name} is no address"
+        raise SettingsError(f"storage options of {root}", fact, "Write https://host:port")
+
+
+def open_bucket(root: LakeUri, options: Mapping[str, str]) -> Bucket:
+    """Obstore's bucket of a place; nothing is asked of it yet.
+
+    Args:
+        root: in the bucket.
+        options: as deltalake takes them (`aws_access_key_id`, `aws_endpoint`, `aws_allow_http`,
+            …), and `max_retries` and `retry_timeout`, in seconds. What is not there is looked for
+            where obstore looks: in the environment, and in the service of the machine.
+
+    Raises:
+        SettingsError: an option is not known, or has a value that cannot be used.
+    """
+    config: dict[str, Any] = {}
+    client: dict[str, Any] = {}
+    given = {name.lower(): value for name, value in options.items()}
+    retries, retry_s = given.pop("max_retries", _RETRIES), given.pop("retry_timeout", _RETRY_S)
+    for name, value in given.items():
+        _ensure_address(root, name, value)
+        bare = next((name[len(p) :] for p in _PREFIXES if name.startswith(p)), name)
+        (client if bare in _CLIENT else config)[bare if bare in _CLIENT else name] = value
+    try:
+        retry = {"max_retries": int(retries), "retry_timeout": timedelta(seconds=float(retry_s))}
+        more: dict[str, Any] = {"client_options": client, "retry_config": retry, "config": config}
+        if root.scheme == S3:
+            return S3Store(root.bucket, **more)
+        if root.scheme == GCS:
+            return GCSStore(root.bucket, **more)
+        container, _, host = root.bucket.partition("@")
+        if host:
+            config.setdefault("account_name", host.partition(".")[0])
+        return AzureStore(container, **more)
+    except (BaseError, ValueError, TypeError) as problem:
+        # The cause may quote a value, and that may be a secret.
+        fact = f"cannot be used ({first_line(problem)})"
+        step = f"Correct them; to log in it takes {CREDENTIALS[root.scheme]}"
+        raise SettingsError(f"storage options of {root}", fact, step) from None

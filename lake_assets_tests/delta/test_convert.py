@@ -1,0 +1,92 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.delta.convert import convert
+from lake_assets.errors import LakeError
+from lake_assets_tests.commandline import sparkless_here
+
+
+def put(folder, name, columns):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+
+
+def files(folder):
+    found = (path for path in folder.rglob("*") if path.is_file() and "_delta_log" not in str(path))
+    return {path.relative_to(folder): path.read_bytes() for path in found}
+
+
+def test_a_folder_becomes_a_table_and_its_files_stay_as_they_are(tmp_path, settings):
+    put(tmp_path, "day=2026-03-01/country=se/a.parquet", {"id": [1, 2]})
+    put(tmp_path, "day=2026-03-02/country=no/b.parquet", {"id": [3], "more": ["x"]})
+    before = files(tmp_path)
+    split = ("--partition-by", "day date, country string")
+    done = sparkless_here(settings, "convert", str(tmp_path), *split)
+    assert done.stdout.splitlines()[0].endswith("a Delta table of 2 files and 3 rows"), done.stderr
+    assert files(tmp_path) == before
+    rows = DeltaTable(tmp_path).to_pyarrow_table().sort_by("id").to_pylist()
+    told = [(row["id"], str(row["day"]), row["country"], row["more"]) for row in rows]
+    assert told == [
+        (1, "2026-03-01", "se", None),
+        (2, "2026-03-01", "se", None),
+        (3, "2026-03-02", "no", "x"),
+    ]
+    with pytest.raises(LakeError, match="is a Delta table already"):
+        convert(tmp_path, "day date, country string")
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"a": pa.array([1], pa.uint32())}, "column a of type uint32, which Delta does not have"),
+        ({"a": pa.array([1], pa.timestamp("ns", "UTC"))}, "column a of type timestamp"),
+        ({"a": pa.array([[1]], pa.list_(pa.uint8()))}, "column a of type uint8"),
+        ({"a b": [1]}, "column 'a b', and a Delta table cannot have such a name"),
+        ({"a": [1], "A": [2]}, "two columns called a, but for the case"),
+    ],
+)
+def test_what_a_table_cannot_have_is_refused_by_name_and_nothing_is_changed(
+    tmp_path, columns, said
+):
+    put(tmp_path, "x.parquet", columns)
+    before = files(tmp_path)
+    with pytest.raises(LakeError, match=said):
+        convert(tmp_path)
+    assert files(tmp_path) == before
+    assert not (tmp_path / "_delta_log").exists()
+
+
+def test_times_without_a_zone_of_the_former_type_are_refused(tmp_path):
+    at = pa.table({"at": pa.array([1], pa.timestamp("us"))})
+    pq.write_table(at, tmp_path / "x.parquet", use_deprecated_int96_timestamps=True)
+    with pytest.raises(LakeError, match="the former type INT96 in at"):
+        convert(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "partition_by", "said"),
+    [
+        ("b.parquet", "", "column id as int64 in a.parquet, and as string in b.parquet"),
+        ("_temporary/b.parquet", "", "a hidden file _temporary/b.parquet"),
+        ("day=2026-03-01/b.parquet", "", "b.parquet in day=2026-03-01, and is said to be split"),
+        ("c.parquet", "day date", "a.parquet in the folder itself, and is said to be split by day"),
+        ("c.parquet", "day array<int>", "day is of a type that names no folder"),
+    ],
+)
+def test_files_that_do_not_go_together_are_refused(tmp_path, name, partition_by, said):
+    put(tmp_path, "a.parquet", {"id": [1]})
+    put(tmp_path, name, {"id": ["one"]})
+    with pytest.raises(LakeError, match=said):
+        convert(tmp_path, partition_by)
+    assert not (tmp_path / "_delta_log").exists()
+
+
+def test_a_torn_file_and_an_empty_folder_are_told(tmp_path):
+    with pytest.raises(LakeError, match="has no Parquet file"):
+        convert(tmp_path)
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1")
+    with pytest.raises(LakeError, match=r"torn.parquet: is no Parquet file that can be read"):
+        convert(tmp_path)
