@@ -23,7 +23,7 @@ payload: {json: {schema: "id int"}}
         ("payload", "routes: [{topic: true, keys: [a]}]\npayload", "a Delta table have no topic"),
         ("/data/orders", "data/orders", "is no absolute path"),
         ("/data/orders", "/data/orders\n    starting_version: -1", "starting_version"),
-        ("/data/orders", "/data/orders\n    read: changes", "read"),
+        ("/data/orders", "/data/orders\n    read: all", "read"),
         ("id int", "_source_version int", "_source_version"),
     ],
 )
@@ -31,6 +31,13 @@ def test_what_a_delta_table_has_not_is_refused(tmp_path, right, wrong, told):
     assert right in FEED
     (tmp_path / "orders.yaml").write_text(FEED.replace(right, wrong))
     with pytest.raises(FeedError, match=re.escape(told)):
+        load_feeds(tmp_path)
+
+
+def test_reading_changes_and_passing_over_them_is_refused(tmp_path):
+    both = "/data/orders\n    read: changes\n    skip_change_commits: true"
+    (tmp_path / "orders.yaml").write_text(FEED.replace("/data/orders", both))
+    with pytest.raises(FeedError, match="declare one of them"):
         load_feeds(tmp_path)
 
 

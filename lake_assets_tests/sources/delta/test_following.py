@@ -301,8 +301,3 @@ def test_a_file_that_went_without_its_partition_is_refused(changing, lake):
     commit.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
     with pytest.raises(SourceError, match="does not tell in its version 1 of which partitions"):
         changes(changing.model_copy(update={"starting_version": 0}), lake)
-
-
-def test_reading_changes_and_passing_over_them_is_refused(changing):
-    with pytest.raises(ValueError, match="declare one of them"):
-        DeltaSource(path=changing.path, read="changes", skip_change_commits=True)
