@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.log_history import last_info, open_table
@@ -16,6 +17,7 @@ from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.refresh_position_of_tables import PositionOfTables
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim
+from lake_assets.errors import LakeError, first_line
 from lake_assets.gold.query_tables import QueryTable, QueryTables
 from lake_assets.gold.refresh_need import Silver, definition_of, info_of, is_behind
 from lake_assets.gold.refresh_need_all import held_up_by, is_all_behind, position_now, unread
@@ -190,7 +192,12 @@ class _Opened:
 
     def _handle(self, table: TableRef) -> DeltaTable | None:
         if table not in self._handles:
-            self._handles[table] = open_table(self._context.lake, table)
+            try:
+                self._handles[table] = open_table(self._context.lake, table)
+            except DeltaError as problem:
+                place = table.outside or table.name
+                fact = f"cannot be opened ({first_line(problem)})"
+                raise LakeError(place, fact, "See to the table") from problem
         return self._handles[table]
 
     def _version(self, table: TableRef) -> Silver | None:

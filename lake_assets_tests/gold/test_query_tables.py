@@ -93,12 +93,23 @@ def test_what_cannot_be_read_right_is_refused_and_so_is_a_table_of_the_lake(
     add_silver(lake, "uno", "ann")
     first = players / "_delta_log" / f"{0:020}.json"
     (told,) = [json.loads(line) for line in first.read_text().splitlines() if '"metaData"' in line]
-    told["metaData"]["configuration"] = {"delta.columnMapping.mode": "name"}
+    told["metaData"]["configuration"] = {
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": "3",
+    }
+    schema = json.loads(told["metaData"]["schemaString"])
+    for number, field in enumerate(schema["fields"], 1):
+        names = {"id": number, "physicalName": field["name"]}
+        field["metadata"] = {f"delta.columnMapping.{name}": value for name, value in names.items()}
+    told["metaData"]["schemaString"] = json.dumps(schema)
     features = {"readerFeatures": ["columnMapping"], "writerFeatures": ["columnMapping"]}
     protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}
     second = players / "_delta_log" / f"{1:020}.json"
     second.write_text("".join(f"{json.dumps(action)}\n" for action in (protocol, told)))
     with pytest.raises(TableFeatureError, match="columnMapping"):
+        refresh_sql_views(spark, feed_with(players), NAMED, ("uno",), context)
+    second.write_text("no commit")
+    with pytest.raises(LakeError, match="players: cannot be opened"):
         refresh_sql_views(spark, feed_with(players), NAMED, ("uno",), context)
     inside = feed_with(lake / "silver" / "silver_uno_events")
     with pytest.raises(LakeError, match="is a table of this lake"):
