@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from lake_assets.model.base import Identifier, Noun
-from lake_assets.model.files_source import FolderPath
+from lake_assets.model.file_places import FolderPath
 from lake_assets.model.queries import SILVER, SILVER_ALL
 from lake_assets.model.tables import Layer, TableRef
 
