@@ -6,7 +6,7 @@ goes are one step, and outlive the log's retention. What a sink delivered is kno
 row that is rewritten, derived again or restored is the same row, and is not sent again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
@@ -87,6 +87,7 @@ class Deliveries:
         self.batch = handle.transaction_version(_BATCHES) or 0
         """The last one that is whole."""
         self._handle = handle
+        self._told: dict[str, int | None] = {}
         self._has_offsets = has_offsets
         self._ends = self._ends_in() if has_offsets else {}
         self._own_ends: Offsets = {}
@@ -98,14 +99,19 @@ class Deliveries:
             LakeError: it cannot be read.
         """
         self._handle = self._context.committer.fresh(self.table)
+        if self._handle.transaction_version(_COMMITS) != (self._commits or None):
+            self._told.clear()  # another process delivered meanwhile
 
     def point_of(self, table: str) -> Point:
         """The version of a table up to which all rows are done."""
-        return point_in(self._handle, table)
+        return _point(self.told, table)
 
     def told(self, app_id: str) -> int | None:
         """The number that was recorded last under a name of `Progress.notes`."""
-        return self._handle.transaction_version(app_id)
+        # Each look replays the log, some ms: too much for thousands of tables every few seconds.
+        if app_id not in self._told:
+            self._told[app_id] = self._handle.transaction_version(app_id)
+        return self._told[app_id]
 
     def recorded_by(self, batch: int) -> pa.Table:
         """The rows (`IDENTITY`) that a batch has recorded.
@@ -176,6 +182,7 @@ class Deliveries:
         if self._context.committer.append([commit], Batch(_COMMITS, self._commits)):
             fact = "another process delivers for the same sink: a commit was there already"
             raise CommitConflictError(self.table.name, fact, "Let one of them do it")
+        self._told |= {note.app_id: note.version for note in notes}
         self._handle = self._context.committer.fresh(self.table)
 
     def _may_be_recorded(self, rows: pa.Table) -> "_Mask":
@@ -206,10 +213,14 @@ class Deliveries:
 
 def point_in(deliveries: DeltaTable, table: str) -> Point:
     """As `Deliveries.point_of`, by a version of the table of deliveries."""
-    version = deliveries.transaction_version(_version_app(table))
-    digest = deliveries.transaction_version(_digest_app(table))
+    return _point(deliveries.transaction_version, table)
+
+
+def _point(told: Callable[[str], int | None], table: str) -> Point:
+    version = told(_version_app(table))
     if version is None:
         return Point()
+    digest = told(_digest_app(table))
     return Point(version=version, digest="" if digest is None else f"{digest:x}")
 
 

@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from lake_assets.delta.commit import Batch
+from lake_assets.delta.increments import Point
 from lake_assets.maintenance.holds import holds_of
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.tables import deliveries_of
@@ -79,3 +81,16 @@ def test_what_a_sink_has_not_looked_at_is_held(settings):
     first = settings.lake_dir / uno.relative / "_delta_log" / f"{0:020}.json"
     held = holds_of(settings, FEED)[uno]
     assert held["sink api is behind"] == pytest.approx(first.stat().st_mtime)
+
+
+def test_what_is_recorded_is_told_whoever_did_it(settings, deliveries):
+    uno, digest = silver_of("uno").relative, "abc"
+    assert (deliveries.point_of(uno), deliveries.told("other")) == (Point(), None)
+    points = {uno: Point(version=3, digest=digest)}
+    deliveries.record(1, [outcome(1)], Progress(batch=1, points=points, notes=[Batch("other", 7)]))
+    deliveries.look_again()
+    assert (deliveries.point_of(uno), deliveries.told("other")) == (points[uno], 7)
+    with open_lake(settings) as context:
+        Deliveries(context, TABLE).note([Batch("other", 8)])
+    deliveries.look_again()
+    assert (deliveries.point_of(uno), deliveries.told("other")) == (points[uno], 8)
