@@ -108,15 +108,31 @@ def first_change(log: TableLog, after: Point) -> int | None:
         return None
     if newest < after.version or (after.version >= 0 and not is_at(log, after)):
         return newest
-    for version in range(after.version + 1, newest + 1):
+    return _first_that_changes(log, after.version, newest)
+
+
+def _first_that_changes(log: TableLog, after: int, until: int) -> int | None:
+    """The first of the versions after one that may have other rows; `until` where nothing tells."""
+    for version in range(after + 1, until + 1):
         try:
             actions = list(actions_of(log, version))
         except FileNotFoundError:
-            return newest
+            return until
         files = (told for kind, told in actions if kind in {"add", "remove"})
         if any(told.get("dataChange", True) for told in files):
             return version
     return None
+
+
+def _is_rearranged(log: TableLog, after: int, until: int) -> bool:
+    """Whether versions only put the same rows into other files, as a compaction does.
+
+    Without that, all rows of both would be read, in shares, each of which reads all files.
+    """
+    try:
+        return after < until and _first_that_changes(log, after, until) is None
+    except ValueError:  # a torn commit before a checkpoint, that nobody needs
+        return False
 
 
 def change_between(
@@ -147,7 +163,11 @@ def change_between(
     why = sent.why_all or why
     if had is not None and not why:
         why = _why_columns(columns_of_view(had), columns, key)
-    came, went = (now, {}) if had is None or why else _difference(now, _files_of(log, had))
+    came: _ByPath = now
+    went: _ByPath = {}
+    if had is not None and not why:
+        is_same = _is_rearranged(log, sent.point.version, until.version)
+        came, went = ({}, {}) if is_same else _difference(now, _files_of(log, had))
     gone = Files(files=tuple(file for file, _ in went.values()), kept=_kept(went, log))
     if not why and not are_whole(log, gone.files):
         why = "its files are gone"

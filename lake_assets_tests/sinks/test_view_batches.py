@@ -211,6 +211,10 @@ def test_what_a_compaction_did_keeps_no_sink_back_and_rows_that_went_do(settings
     _end(deliveries, _next(settings, deliveries))
     DeltaTable(folder_of(settings)).optimize.compact()
     assert behind_since() is None
+    compacted = _next(settings, deliveries)
+    assert (_files(compacted), compacted.has_rows) == ([(0, 0)], False)
+    _end(deliveries, compacted)
+    assert _next(settings, deliveries) is None
     DeltaTable(folder_of(settings)).delete()
     last = folder_of(settings) / "_delta_log" / f"{3:020}.json"
     assert behind_since() == pytest.approx(last.stat().st_mtime)
