@@ -33,7 +33,8 @@ class ViewBatch:
     """Whether rows of it may be."""
 
     unknown: tuple[TableRef, ...] = ()
-    """Tables of which it is not known what was sent."""
+    """Tables of which it is not known what was sent: that is recorded with what is begun, so that
+    all of their rows are sent also by the next share, and after a kill."""
 
     @property
     def has_rows(self) -> bool:
@@ -65,19 +66,23 @@ def next_batch(
     if begun is not None:
         return _again(lake, deliveries, begun, key)
     changes: list[ViewChange] = []
+    unknown: list[TableRef] = []
     for table in tables:
         until = _newer(log_of(lake, table), deliveries.point_of(table.relative))
         if until is None:
             continue
-        why = "another batch was cut off" if is_unsure(deliveries, table) else ""
+        unsure = is_unsure(deliveries, table)
+        why = "another batch was cut off" if unsure else ""
         change = _change_of(lake, deliveries, table, until, key, why_all=why)
         if changes and sum(one.rows for one in changes) + change.rows > _MOST_ROWS:
             break
         changes.append(change)
+        if unsure:
+            unknown.append(table)
     if not changes:
         return None
     new = _of(changes, deliveries.batch + 1, last_time_us(deliveries))
-    return ViewBatch(begun=new, changes=tuple(changes))
+    return ViewBatch(begun=new, changes=tuple(changes), unknown=tuple(unknown))
 
 
 def _newer(log: TableLog, after: Point) -> Point | None:
@@ -106,11 +111,14 @@ def _again(lake: Store, deliveries: Deliveries, begun: Begun, key: Sequence[str]
         if newest is not None:
             why = f"version {until.version}, of which some rows were sent, is gone"
             changes.append(_change_of(lake, deliveries, table, newest, key, why_all=why))
-    if unknown:
+    rows = sum(change.rows for change in changes)
+    # Where a version that it goes from is gone by now, all rows may be too many for its shares.
+    is_other = bool(unknown) or rows > _MOST_ROWS * begun.shares
+    if is_other:
         begun = _of(changes, begun.number, begun.time_us)
     return ViewBatch(
         begun=begun,
-        is_noted=not unknown,
+        is_noted=not is_other,
         was_begun=True,
         changes=tuple(changes),
         unknown=tuple(unknown),

@@ -146,7 +146,13 @@ def test_a_table_that_left_a_batch_with_its_key_is_sent_whole_when_it_is_back(se
     _begin(deliveries, _next(settings, deliveries))
     lake = lake_of(settings)
     _end(deliveries, next_batch(lake, deliveries, [OTHER], ["gamer_id"]))
+    back = _next(settings, deliveries)
+    assert _files(back) == [(1, 0)]
+    _begin(deliveries, back)  # and cut off
     assert _files(_next(settings, deliveries)) == [(1, 0)]
+    _end(deliveries, back)
+    refresh(settings, {"ann": 3})
+    assert _files(_next(settings, deliveries)) == [(1, 1)]
 
 
 def test_a_large_change_is_a_batch_of_its_own_in_shares(settings, deliveries, monkeypatch):
@@ -166,6 +172,24 @@ def test_a_large_change_is_a_batch_of_its_own_in_shares(settings, deliveries, mo
     second = _next(settings, deliveries)
     assert (second.begun.number, second.begun.share, second.begun.shares) == (number + 1, 1, 3)
     assert second.begun.time_us == large.begun.time_us
+
+
+def test_a_batch_that_is_all_rows_by_now_is_begun_anew_in_enough_shares(
+    settings, deliveries, monkeypatch
+):
+    monkeypatch.setattr(view_batches, "_MOST_ROWS", 10)
+    many = refresh(settings, {f"p{number}": 1 for number in range(25)}).to_pyarrow_table()
+    _end(deliveries, _next(settings, deliveries))
+    write_deltalake(folder_of(settings), many.slice(0, 5), mode="append")
+    small = _next(settings, deliveries)
+    assert small.begun.shares == 1
+    _begin(deliveries, small)
+    DeltaTable(folder_of(settings)).create_checkpoint()
+    (folder_of(settings) / "_delta_log" / f"{0:020}.json").unlink()
+    again = _next(settings, deliveries)
+    assert (_files(again), again.begun.shares, again.is_noted) == ([(2, 0)], 3, False)
+    assert (again.begun.number, again.was_begun) == (small.begun.number, True)
+    assert again.begun.time_us > small.begun.time_us
 
 
 def test_versions_that_a_sink_needs_are_kept(settings, deliveries):
