@@ -45,6 +45,9 @@ class ChangedRows:
     key: tuple[str, ...]
     """Columns that tell the table's rows apart; none if whole rows are."""
 
+    is_unique: bool
+    """Whether no two rows of the table have the same key."""
+
     deletes: bool
     """Whether rows that are gone, or not wanted any more, are sent, too."""
 
@@ -60,16 +63,36 @@ class ChangedRows:
             for piece in _pieces(new):
                 yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
         if had and self.deletes:
+            if self.key and not self.is_unique:
+                yield from self._staying(had)
             for rows in self._own(self.change.went):
                 for piece in _pieces(rows.filter(pa.array(had.take(_hashes(rows))))):
-                    yield from self._gone(piece)
+                    gone, keys = self._unsent(piece)
+                    if keys:
+                        yield self._shaped(gone, keys, DELETE)
 
-    def _gone(self, piece: pa.RecordBatch) -> Iterator[Shaped]:
+    def _unsent(self, piece: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:
+        """Rows that went, of whose key none was sent, and these keys."""
         keys = key_texts(piece, self.key)
         # One that is there with other values, and wanted, was sent with them.
-        stays = [key not in self._sent[UPSERT] for key in keys]
-        if any(stays):
-            yield self._shaped(piece.filter(pa.array(stays)), list(compress(keys, stays)), DELETE)
+        is_unsent = [key not in self._sent[UPSERT] for key in keys]
+        return piece.filter(pa.array(is_unsent)), list(compress(keys, is_unsent))
+
+    def _staying(self, had: RowBag) -> Iterator[Shaped]:
+        """Rows that are there as they were, and have the key of one that went.
+
+        Who has one row a key may have had that one, and would lose it.
+        """
+        gone = []
+        for rows in self._own(self.change.went):
+            for piece in _pieces(rows.filter(pa.array(had.has(_hashes(rows))))):
+                unsent, keys = self._unsent(piece)
+                if keys:
+                    gone.append(hash_rows(unsent, self.key))
+        lost = RowBag(gone)
+        for rows in self._own(self.change.now) if lost else ():
+            for piece in _pieces(rows.filter(pa.array(lost.has(hash_rows(rows, self.key))))):
+                yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
 
     def _own(self, files: Files) -> Iterator[pa.RecordBatch]:
         """Rows of files of this share."""

@@ -79,6 +79,13 @@ class RowBag:
         self._left[at[begins]] -= np.minimum(counts, self._left[at[begins]])
         return taken
 
+    def has(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
+        """Which rows have their like among those that are left."""
+        places = self._places(hashes)
+        found = places >= 0
+        found[found] = self._left[places[found]] > 0
+        return found
+
     def _places(self, hashes: Hashes) -> npt.NDArray[np.int64]:
         """Where each row's like is; -1 of one without."""
         places = np.searchsorted(self._high, hashes.high).astype(np.int64)

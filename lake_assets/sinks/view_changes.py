@@ -64,6 +64,9 @@ class ViewChange:
     went: Files
     """None where the older version is not known: all rows count as new."""
 
+    now: Files
+    """All of the newer version."""
+
     @property
     def rows(self) -> int:
         """That are read for it."""
@@ -188,6 +191,7 @@ def change_between(
         columns=columns,
         came=Files(files=tuple(file for file, _ in came.values()), kept=_kept(came, log)),
         went=gone,
+        now=Files(files=tuple(file for file, _ in now.values()), kept=_kept(now, log)),
     )
 
 

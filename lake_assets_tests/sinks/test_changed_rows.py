@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.tables import deliveries_of
@@ -83,6 +83,7 @@ def _changed(lake, batch) -> Iterator[Shaped]:
             log=log_of(lake, TABLE),
             feed="games",
             key=("gamer_id",),
+            is_unique=True,
             deletes=True,
             shape=_shape,
         ).rows()
@@ -142,3 +143,45 @@ def test_who_gets_what_is_sent_has_what_the_view_has(settings, monkeypatch, seed
         held = {row["gamer_id"]: row["score"] for row in rows}
         # Where all rows are sent, nothing is told of those that are gone.
         assert receiver.rows == held or (lost and held.items() <= receiver.rows.items())
+
+
+def _wanted(rows, _, identity) -> Shaped:
+    """Rows with a score above 1."""
+    told = [row["score"] > 1 for row in rows.to_pylist()]
+    values = [row for row, is_wanted in zip(rows.to_pylist(), told, strict=True) if is_wanted]
+    return Shaped(rows=identity.filter(pa.array(told)), values=values)
+
+
+def test_a_key_of_several_rows_is_deleted_with_the_last_that_is_wanted(settings):
+    with open_lake(settings) as context:
+        deliveries = Deliveries(context, deliveries_of("games", "out"), has_offsets=False)
+        lake, told = lake_of(settings), []
+
+        def deliver() -> None:
+            batch = next_batch(lake, deliveries, [TABLE], ["gamer_id"])
+            (change,) = batch.changes
+            shared = {"key": ("gamer_id",), "is_unique": False, "deletes": True, "shape": _wanted}
+            place = {"log": log_of(lake, TABLE), "feed": "games"}
+            found = ChangedRows(change=change, begun=batch.begun, **place, **shared).rows()
+            told[:] = [
+                ("-" if isinstance(row, DeletedRow) else "+", row["gamer_id"], row["score"])
+                for shaped in found
+                for row in shaped.values
+            ]
+            deliveries.record(batch.begun.number, [], progress_of(batch))
+
+        refresh(settings, [("ann", 2), ("ann", 3), ("bob", 2), ("bob", 3), ("cid", 2)])
+        # In a file that no later change touches.
+        stays = pa.table({"gamer_id": ["dan", "eve"], "score": [4, 1], "_state_x": [0, 0]})
+        write_deltalake(folder_of(settings), stays, mode="append")
+        deliver()
+        more = pa.table({"gamer_id": ["dan", "eve"], "score": [5, 5], "_state_x": [0, 0]})
+        write_deltalake(folder_of(settings), more, mode="append")
+        deliver()
+        assert told == [("+", "dan", 5), ("+", "eve", 5)]
+        table = DeltaTable(folder_of(settings))
+        table.delete("(gamer_id = 'ann' and score = 2) or gamer_id = 'cid' or score = 5")
+        table.update({"score": "1"}, predicate="gamer_id = 'bob' and score = 3")
+        deliver()
+        ups = [("+", "ann", 3), ("+", "bob", 2), ("+", "dan", 4)]
+        assert sorted(told) == [*ups, ("-", "cid", 2), ("-", "eve", 5)]
