@@ -12,7 +12,15 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.view_changes import Sent, ViewChange, change_between, is_at
-from lake_assets.sinks.view_position import Begun, begun_in, is_unsure, last_time_us, table_of
+from lake_assets.sinks.view_position import (
+    Begun,
+    begun_in,
+    is_unsure,
+    key_number,
+    key_of,
+    last_time_us,
+    table_of,
+)
 from lake_assets.storage.store import Store
 
 _MOST_ROWS = 500_000
@@ -81,7 +89,7 @@ def next_batch(
             unknown.append(table)
     if not changes:
         return None
-    new = _of(changes, deliveries.batch + 1, last_time_us(deliveries))
+    new = _of(changes, key, deliveries.batch + 1, last_time_us(deliveries))
     return ViewBatch(begun=new, changes=tuple(changes), unknown=tuple(unknown))
 
 
@@ -112,10 +120,12 @@ def _again(lake: Store, deliveries: Deliveries, begun: Begun, key: Sequence[str]
             why = f"version {until.version}, of which some rows were sent, is gone"
             changes.append(_change_of(lake, deliveries, table, newest, key, why_all=why))
     rows = sum(change.rows for change in changes)
-    # Where a version that it goes from is gone by now, all rows may be too many for its shares.
-    is_other = bool(unknown) or rows > _MOST_ROWS * begun.shares
+    # Where a version that it goes from is gone by now, all rows may be too many for its shares;
+    # and rows that are told apart otherwise by now are in other shares than before.
+    is_other_key = begun.key not in {None, key_number(key)}
+    is_other = bool(unknown) or is_other_key or rows > _MOST_ROWS * begun.shares
     if is_other:
-        begun = _of(changes, begun.number, begun.time_us)
+        begun = _of(changes, key, begun.number, begun.time_us)
     return ViewBatch(
         begun=begun,
         is_noted=not is_other,
@@ -135,12 +145,13 @@ def _is_readable(log: TableLog, until: Point) -> bool:
     return are_whole(log, active_files(handle))
 
 
-def _of(changes: Sequence[ViewChange], number: int, last_time_us: int) -> Begun:
+def _of(changes: Sequence[ViewChange], key: Sequence[str], number: int, last_time_us: int) -> Begun:
     """What a batch of some changes is begun as."""
     rows = sum(change.rows for change in changes)
     return Begun(
         number=number,
         time_us=max([last_time_us + 1, *(change.time_us for change in changes)]),
+        key=key_number(key),
         until={change.table: change.until for change in changes},
         shares=max(1, -(-rows // _MOST_ROWS)),
     )
@@ -159,6 +170,7 @@ def _change_of(
     sent = Sent(
         point=deliveries.point_of(table.relative),
         table=table_of(deliveries, table),
+        key=key_of(deliveries, table),
         why_all=why_all,
     )
     return change_between(lake, table, sent, until, key)

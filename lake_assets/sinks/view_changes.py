@@ -24,7 +24,7 @@ from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import STATE, TableRef
 from lake_assets.sinks.gained import digest_number
-from lake_assets.sinks.view_position import table_number
+from lake_assets.sinks.view_position import key_number, table_number
 from lake_assets.storage.store import Store
 from lake_assets.storage.uri import LakeUri
 
@@ -93,6 +93,9 @@ class Sent:
     table: int | None
     """Of which table that is a version (`view_position.table_number`), if it is known; 0 where it
     is known that nobody knows."""
+
+    key: int | None
+    """By which columns its rows were told apart (`view_position.key_number`), if it is known."""
 
     why_all: str = ""
     """Why all rows are to be sent, whatever it has; empty if they are not."""
@@ -165,7 +168,9 @@ def change_between(
     had, why = _before(log, sent, table_number(table_id))
     why = sent.why_all or why
     if had is not None and not why:
+        is_same_key = sent.key in {None, key_number(key)}
         why = _why_columns(columns_of_view(had), columns, key)
+        why = why if is_same_key else "its rows were told apart by other columns"
     came: _ByPath = now
     went: _ByPath = {}
     if had is not None and not why:

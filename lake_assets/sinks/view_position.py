@@ -5,8 +5,10 @@ rows may have them although nothing else was recorded, so that no later batch ma
 same versions with others as its end. Which versions are done is `sinks.deliveries`'.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.increments import Point
@@ -17,7 +19,7 @@ from lake_assets.sinks.gained import digest_number
 _TIME = "lake_assets:sink-time"
 _SHARE, _SHARES = "lake_assets:sink-share", "lake_assets:sink-shares"
 _BEGUN = "lake_assets:sink-begun"
-_TABLE = "lake_assets:sink-table"
+_TABLE, _KEY = "lake_assets:sink-table", "lake_assets:sink-key"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +30,9 @@ class Begun:
     time_us: int
     """By which its rows are newer than those of all batches before: microseconds since 1970, of the
     newest of its versions, or one after the last batch's, if a clock was set back."""
+
+    key: int | None
+    """By which columns its rows are told apart (`key_number`), if it is known."""
 
     until: Mapping[TableRef, Point] = field(default_factory=dict)
     """By table of it, the version that it goes to."""
@@ -43,6 +48,11 @@ def table_number(table_id: str) -> int:
     return digest_number(table_id.replace("-", ""))
 
 
+def key_number(key: Sequence[str]) -> int:
+    """The columns that tell a table's rows apart, as one of Delta's transactions holds a number."""
+    return digest_number(blake2b(json.dumps(list(key)).encode()).hexdigest())
+
+
 def last_time_us(deliveries: Deliveries) -> int:
     """The time of the newest batch; 0 without one."""
     return deliveries.told(_TIME) or 0
@@ -51,6 +61,11 @@ def last_time_us(deliveries: Deliveries) -> int:
 def table_of(deliveries: Deliveries, table: TableRef) -> int | None:
     """Of which table the version is that is done, as `table_number`; None if none is."""
     return deliveries.told(f"{_TABLE}:{table.relative}")
+
+
+def key_of(deliveries: Deliveries, table: TableRef) -> int | None:
+    """By which columns rows of the version that is done were told apart, if it is known."""
+    return deliveries.told(f"{_KEY}:{table.relative}")
 
 
 def begun_in(deliveries: Deliveries, tables: Iterable[TableRef]) -> Begun | None:
@@ -69,6 +84,7 @@ def begun_in(deliveries: Deliveries, tables: Iterable[TableRef]) -> Begun | None
     return Begun(
         number=number,
         time_us=last_time_us(deliveries),
+        key=deliveries.told(_KEY),
         until=until,
         share=deliveries.told(_SHARE) or 0,
         shares=deliveries.told(_SHARES) or 1,
@@ -95,6 +111,7 @@ def begin_notes(begun: Begun, unknown: Iterable[TableRef] = ()) -> list[Batch]:
         Batch(_TIME, begun.time_us),
         Batch(_SHARE, begun.share),
         Batch(_SHARES, begun.shares),
+        *([] if begun.key is None else [Batch(_KEY, begun.key)]),
     ]
     for table, until in begun.until.items():
         notes += [
@@ -102,12 +119,19 @@ def begin_notes(begun: Begun, unknown: Iterable[TableRef] = ()) -> list[Batch]:
             Batch(f"{_BEGUN}-digest:{table.relative}", digest_number(until.digest)),
             Batch(f"{_BEGUN}-batch:{table.relative}", begun.number),
         ]
-    return notes + done_notes(dict.fromkeys(unknown, ""))
+    return notes + [Batch(f"{_TABLE}:{table.relative}", table_number("")) for table in unknown]
 
 
-def done_notes(table_ids: Mapping[TableRef, str]) -> list[Batch]:
-    """What is recorded with a batch that is done, beside its versions."""
-    return [
-        Batch(f"{_TABLE}:{table.relative}", table_number(table_id))
-        for table, table_id in table_ids.items()
-    ]
+def done_notes(table_ids: Mapping[TableRef, str], key: int | None) -> list[Batch]:
+    """What is recorded with a batch that is done, beside its versions.
+
+    Args:
+        table_ids: of its tables.
+        key: by which columns their rows were told apart (`key_number`).
+    """
+    notes = []
+    for table, table_id in table_ids.items():
+        notes.append(Batch(f"{_TABLE}:{table.relative}", table_number(table_id)))
+        if key is not None:
+            notes.append(Batch(f"{_KEY}:{table.relative}", key))
+    return notes

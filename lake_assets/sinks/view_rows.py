@@ -145,5 +145,5 @@ def progress_of(batch: ViewBatch) -> Progress:
     return Progress(
         batch=begun.number,
         points={change.table.relative: change.until for change in batch.changes},
-        notes=done_notes({change.table: change.table_id for change in batch.changes}),
+        notes=done_notes({change.table: change.table_id for change in batch.changes}, begun.key),
     )

@@ -11,10 +11,11 @@ from lake_assets.maintenance.holds import holds_of
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.tables import deliveries_of
 from lake_assets.sinks import view_batches
-from lake_assets.sinks.deliveries import Deliveries, Progress
+from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.standing import standing_of
 from lake_assets.sinks.view_batches import next_batch
-from lake_assets.sinks.view_position import begin_notes, done_notes
+from lake_assets.sinks.view_position import begin_notes
+from lake_assets.sinks.view_rows import progress_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.clock import wall_clock
@@ -30,8 +31,8 @@ def deliveries(settings):
         yield Deliveries(context, deliveries_of("games", "out"), has_offsets=False)
 
 
-def _next(settings, deliveries):
-    return next_batch(lake_of(settings), deliveries, [OTHER, TABLE], ["gamer_id"])
+def _next(settings, deliveries, *key):
+    return next_batch(lake_of(settings), deliveries, [OTHER, TABLE], key or ["gamer_id"])
 
 
 def _begin(deliveries, batch):
@@ -39,10 +40,7 @@ def _begin(deliveries, batch):
 
 
 def _end(deliveries, batch):
-    begun, changes = batch.begun, batch.changes
-    points = {change.table.relative: change.until for change in changes}
-    notes = done_notes({change.table: change.table_id for change in changes})
-    deliveries.record(begun.number, [], Progress(batch=begun.number, points=points, notes=notes))
+    deliveries.record(batch.begun.number, [], progress_of(batch))
 
 
 def _files(batch):
@@ -166,8 +164,7 @@ def test_a_large_change_is_a_batch_of_its_own_in_shares(settings, deliveries, mo
     assert (large.begun.share, large.begun.shares) == (0, 3)
     _begin(deliveries, large)
     number = large.begun.number
-    notes = begin_notes(large.next_share)
-    deliveries.record(number, [], Progress(batch=number, points={}, notes=notes))
+    _end(deliveries, large)
     monkeypatch.setattr(view_batches, "_MOST_ROWS", 1_000)
     second = _next(settings, deliveries)
     assert (second.begun.number, second.begun.share, second.begun.shares) == (number + 1, 1, 3)
@@ -177,9 +174,9 @@ def test_a_large_change_is_a_batch_of_its_own_in_shares(settings, deliveries, mo
 def test_a_batch_that_is_all_rows_by_now_is_begun_anew_in_enough_shares(
     settings, deliveries, monkeypatch
 ):
-    monkeypatch.setattr(view_batches, "_MOST_ROWS", 10)
     many = refresh(settings, {f"p{number}": 1 for number in range(25)}).to_pyarrow_table()
     _end(deliveries, _next(settings, deliveries))
+    monkeypatch.setattr(view_batches, "_MOST_ROWS", 10)
     write_deltalake(folder_of(settings), many.slice(0, 5), mode="append")
     small = _next(settings, deliveries)
     assert small.begun.shares == 1
@@ -190,6 +187,30 @@ def test_a_batch_that_is_all_rows_by_now_is_begun_anew_in_enough_shares(
     assert (_files(again), again.begun.shares, again.is_noted) == ([(2, 0)], 3, False)
     assert (again.begun.number, again.was_begun) == (small.begun.number, True)
     assert again.begun.time_us > small.begun.time_us
+
+
+def test_rows_that_are_told_apart_otherwise_are_sent_once_more(
+    settings, deliveries, monkeypatch, caplog
+):
+    refresh(settings, {"ann": 1, "bob": 1})
+    _end(deliveries, _next(settings, deliveries))
+    refresh(settings, {"ann": 2, "bob": 1})
+    assert _files(_next(settings, deliveries)) == [(1, 1)]
+    other = _next(settings, deliveries, "gamer_id", "score")
+    assert _files(other) == [(1, 0)]
+    assert "told apart by other columns" in caplog.text
+    _end(deliveries, other)
+    refresh(settings, {"ann": 3, "bob": 1})
+    assert _files(_next(settings, deliveries, "gamer_id", "score")) == [(1, 1)]
+    # In the midst of it: rows of a share that is done would be in others.
+    monkeypatch.setattr(view_batches, "_MOST_ROWS", 2)
+    share = _next(settings, deliveries, "gamer_id", "score")
+    assert (share.begun.share, share.begun.shares) == (0, 2)
+    _begin(deliveries, share)
+    _end(deliveries, share)
+    assert _next(settings, deliveries, "gamer_id", "score").begun.share == 1
+    anew = _next(settings, deliveries)
+    assert (_files(anew), anew.begun.share, anew.is_noted) == ([(1, 0)], 0, False)
 
 
 def test_versions_that_a_sink_needs_are_kept(settings, deliveries):
