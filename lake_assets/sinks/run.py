@@ -146,7 +146,10 @@ class SinkRun:
             self._runner.close()
 
     def deliver(
-        self, stop: threading.Event, told: Callable[[DeliveryReport], None] | None = None
+        self,
+        stop: threading.Event,
+        told: Callable[[DeliveryReport], None] | None = None,
+        gives_way: Callable[[], bool] = lambda: False,
     ) -> DeliveryReport:
         """Deliver until the tables have nothing new, or it is told to stop.
 
@@ -154,6 +157,8 @@ class SinkRun:
             stop: ends it soon.
             told: gets what was done now and then, in any thread, while it goes on, which it does
                 for as long as rows come faster than they go; what is returned has the rest.
+            gives_way: asked before each batch whether it is to be the next run's, though the tables
+                have it.
 
         Raises:
             SinkError: no call can be made as things are.
@@ -162,17 +167,19 @@ class SinkRun:
         """
         counted = _Counted()
         with lake_errors(self._lake.root):
-            self._deliver(counted, stop, told)
+            self._deliver(counted, stop, told, gives_way)
         return self._report(counted)
 
     def _deliver(
         self,
         counted: _Counted,
         stop: threading.Event,
-        told: Callable[[DeliveryReport], None] | None,
+        told: Callable[[DeliveryReport], None] | None = None,
+        gives_way: Callable[[], bool] = lambda: False,
     ) -> None:
-        while not stop.is_set() and (batch := self._following.next()) is not None:
-            if not self._run(batch, counted, stop, told):
+        while not (stop.is_set() or gives_way()):
+            batch = self._following.next()
+            if batch is None or not self._run(batch, counted, stop, told):
                 break
             counted.batches += 1
 
@@ -189,7 +196,7 @@ class SinkRun:
         with lake_errors(self._lake.root):
             if self._sink.view is not None:
                 # What its rows are is told by a version that is done, and not by one half sent.
-                self._deliver(counted, stop, None)
+                self._deliver(counted, stop)
             letters = letters_in(committer, self._deliveries.table)
             told = (self._following, self._target, letters)
             again = Redelivery(committer, self._deliveries.table, *told)

@@ -99,27 +99,34 @@ class LiveSink:
         with about(feed=self._feed.feed, stage="deliver", sink=self._sink.name):
             failures = 0
             while not self._stop.is_set():
+                pause_s = _TURN_EVERY_S
                 try:
                     self._deliver_in_turn()
                 except Exception as problem:  # noqa: BLE001 - each sink's trouble is its own
                     if self._stop.is_set():
                         return  # Spark may be gone before the thread is
                     failures = failures + 1 if self.trouble and failures else 1
+                    pause_s = retry_delay_s(failures)
                     self._tell(problem, failures)
                 if self._is_last:
                     return
-                self._wait(retry_delay_s(failures) if self.trouble else _TURN_EVERY_S)
+                self._wait(pause_s)
 
-    def _is_asked_for(self) -> bool:
-        """Whether somebody sends dead letters of a view again, which needs the sink's turn."""
-        if self._sink.view is None:
+    def _gives_way(self) -> bool:
+        """Whether somebody sends dead letters of a view again, which needs the sink's turn.
+
+        Not with the last rows, which are delivered before: who waits for the turn does so for long.
+        """
+        if self._sink.view is None or self._is_last:
             return False
         task = redelivery_turn(self._feed, self._sink)
         with turn_if_free(self._settings.state_dir, task) as is_free:
+            if not is_free:
+                self.trouble = "another process sends its dead letters again"
             return not is_free
 
     def _deliver_in_turn(self) -> None:
-        if self._is_asked_for():
+        if self._gives_way():
             return
         with turn_if_free(self._settings.state_dir, sink_turn(self._feed, self._sink)) as is_ours:
             if not is_ours:
@@ -138,8 +145,8 @@ class LiveSink:
         while not self._stop.is_set():
             is_last = self._is_last  # what is there now will be delivered
             self._woken.clear()
-            self._take(run.deliver(self._stop, self._take))
-            if is_last or self._is_asked_for():
+            self._take(run.deliver(self._stop, self._take, self._gives_way))
+            if is_last or self._gives_way():
                 return
             self._woken.wait(_LOOK_ANYWAY_S)
 

@@ -14,6 +14,7 @@ from lake_assets_tests.gold.silver import add_silver as add_rows_of_others
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.sinks.lakes import add_silver, delivered, feed_with_sink, recorded
 from lake_assets_tests.sinks.rest.api import running_api
+from lake_assets_tests.sinks.views import refresh, to_api
 
 pytestmark = pytest.mark.spark
 
@@ -47,6 +48,21 @@ def test_rows_are_filtered_shaped_and_sent_once(spark, settings, api, feed):
     assert delivered(spark, settings, feed).rows == 1
     assert _players(api) == ["ann", "bob", "cid", "dan"]
     assert sorted(row["offset"] for row in recorded(settings, feed)) == [0, 3, 10, 20]
+
+
+def test_a_run_ends_between_batches_where_somebody_waits_though_rows_keep_coming(settings):
+    feed, asked = to_api("https://example.com"), []
+
+    def gives_way() -> bool:
+        asked.append(refresh(settings, {}))
+        return len(asked) == 3
+
+    with (
+        open_lake(settings) as context,
+        SinkRun(None, context, feed, feed.sinks[0], settings) as run,
+    ):
+        assert run.deliver(threading.Event(), gives_way=gives_way).batches == 2
+        assert run.deliver(threading.Event()).batches == 1
 
 
 def test_batches_share_their_connections(spark, settings, api, feed):

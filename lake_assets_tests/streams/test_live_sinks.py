@@ -35,3 +35,20 @@ def test_a_sink_of_a_view_gives_its_turn_to_who_sends_dead_letters(spark, settin
         finally:
             live.stop()
             wait_for(lambda: not live.is_alive(), "its end", within_s=60)
+
+
+def test_the_last_rows_are_delivered_though_somebody_waits_for_the_turn(spark, settings, tmp_path):
+    with running_api(tmp_path) as api, open_lake(settings, spark) as context:
+        feed = to_api(api.url)
+        (sink,) = feed.sinks
+        refresh(settings, {"ann": 1})
+        warm = Warm(session=spark, context=context)
+        live = LiveSink(settings, feed, sink, None, warm, lambda _: None)
+        with turn_if_free(settings.state_dir, redelivery_turn(feed, sink)) as ours:
+            assert ours
+            live.start()
+            wait_for(lambda: live.trouble, "the wait for its turn", within_s=60)
+            assert sent(api) == []
+            live.finish()
+            wait_for(lambda: not live.is_alive(), "its end", within_s=120)
+        assert (live.trouble, len(sent(api))) == ("", 1)
