@@ -1,13 +1,17 @@
 """Which files of a table may have values of a column, by the bounds that its log tells."""
 
+from typing import TypeVar
+
 import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
 
+_Bound = TypeVar("_Bound", int, str)
 
-def files_between(handle: DeltaTable, column: str, first: int, last: int) -> list[DataFile]:
+
+def files_between(handle: DeltaTable, column: str, first: _Bound, last: _Bound) -> list[DataFile]:
     """The files whose values of a column may be from `first` to `last`; one without bounds may."""
     told = pa.table(handle.get_add_actions(flatten=True))
     least, most = (

@@ -16,7 +16,7 @@ from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.sources import ORIGIN_NAMES
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import Layer, TableRef
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.sinks.batches import Part, SinkBatch, next_batch, write_note
 from lake_assets.sinks.calls import WaitingRows, calls_of, key_of, origin_tuples
@@ -65,7 +65,9 @@ class SilverRows:
         return key_of(self._identity, origin_tuples(rows))
 
     def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:
-        """As `Following.rows_again`."""
+        """As `Following.rows_again`; none of a view that the sink followed once."""
+        if table.layer is not Layer.SILVER:
+            return
         handle, column = open_table(self._lake, table), self._origins.offset_column
         if handle is None:
             return

@@ -70,9 +70,10 @@ def recorded(settings, feed):
     return pa.table(log_of(lake_of(settings), table).open().to_pyarrow_table()).to_pylist()
 
 
-def outcome(offset, *, is_delivered=True):
-    """Of a call that has one row."""
-    place = {"table": silver_of("uno").relative, "feed": "games", "source": "t", "partition": 0}
+def outcome(offset, *, is_delivered=True, table=None):
+    """Of a call that has one row, of a table of silver unless another one is named."""
+    name = (table or silver_of("uno")).relative
+    place = {"table": name, "feed": "games", "source": "t", "partition": 0}
     row = {**place, "offset": offset, "source_time": 0, "ordinal": 0}
     rows = pa.Table.from_pylist([row], schema=IDENTITY)
     call = Call(number=1, key=f"t/0/{offset}/0+1-ab", rows=rows, body=b"")

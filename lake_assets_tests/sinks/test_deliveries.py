@@ -14,7 +14,7 @@ from lake_assets.sinks.deliveries import Deliveries, Progress
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.gold.silver import add_silver
-from lake_assets_tests.sample import silver_of
+from lake_assets_tests.sample import gold_of, silver_of
 from lake_assets_tests.sinks.lakes import feed_with_sink, outcome, recorded
 
 FEED = feed_with_sink("https://example.com/sessions", retention="30d")
@@ -94,3 +94,14 @@ def test_what_is_recorded_is_told_whoever_did_it(settings, deliveries):
         Deliveries(context, TABLE).note([Batch("other", 8)])
     deliveries.look_again()
     assert (deliveries.point_of(uno), deliveries.told("other")) == (points[uno], 8)
+
+
+def test_entries_of_a_view_that_the_sink_followed_once_are_not_read(settings, deliveries):
+    deliveries.record(1, [outcome(1, table=gold_of("uno", "best"))], None)
+    (of_view,) = (settings.lake_dir / TABLE.relative).glob("*.parquet")
+    deliveries.record(1, [outcome(2)], Progress(batch=1, points={}))
+    of_view.rename(of_view.with_name("away"))
+    with open_lake(settings) as context:
+        again = Deliveries(context, TABLE)
+    before, own = again.is_recorded(outcome(2).call.rows, 2)
+    assert (before.tolist(), own.tolist()) == ([True], [False])

@@ -4,17 +4,21 @@ import threading
 import pytest
 from deltalake import DeltaTable
 
+from lake_assets.model.tables import deliveries_of
+from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.letters import Redelivery
 from lake_assets.sinks.run import SinkRun
 from lake_assets.spark.lake_context import open_lake
-from lake_assets_tests.sample import silver_of
+from lake_assets_tests.sample import gold_of, silver_of
 from lake_assets_tests.sinks.lakes import (
     add_silver,
     delivered,
     feed_with_sink,
+    outcome,
     recorded,
     redelivered,
 )
+from lake_assets_tests.sinks.views import refresh
 
 pytestmark = pytest.mark.spark
 
@@ -140,3 +144,15 @@ def test_the_sink_may_deliver_and_join_files_meanwhile(spark, settings, api, fee
     entries = recorded(settings, feed)
     assert sorted(row["offset"] for row in entries) == [0, 1, 2, 10, 11]
     assert all(row["delivered"] for row in entries)
+
+
+def test_letters_of_a_view_that_the_sink_followed_once_stay_and_are_told(settings, feed):
+    refresh(settings, {"ann": 1})
+    with open_lake(settings) as context:
+        table = deliveries_of(feed.feed, feed.sinks[0].name)
+        letter = outcome(0, is_delivered=False, table=gold_of("uno", "best"))
+        Deliveries(context, table, has_offsets=False).record(1, [letter], None)
+        with SinkRun(None, context, feed, feed.sinks[0], settings) as run:
+            report = run.redeliver(threading.Event())
+    assert (report.missing_rows, report.done.calls) == (1, 0)
+    assert _letters(settings, feed) == [0]
