@@ -10,8 +10,6 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from lake_assets.delta.data_files import active_files
-from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError
 from lake_assets.model.sinks import CHANGE
@@ -19,16 +17,15 @@ from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.model.tables import TableRef
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.model.view_sinks import row_key_of
+from lake_assets.sinks.asked_rows import AskedRows
 from lake_assets.sinks.calls import WaitingRows, calls_of, key_of, origin_tuples
-from lake_assets.sinks.changed_rows import UPSERT, ChangedRows
+from lake_assets.sinks.changed_rows import ChangedRows
 from lake_assets.sinks.deliveries import Progress
 from lake_assets.sinks.following import Ready, Whose
 from lake_assets.sinks.shape import Shaped, Shaper
-from lake_assets.sinks.table_rows import pieces_of
 from lake_assets.sinks.view_batches import ViewBatch, next_batch
-from lake_assets.sinks.view_changes import columns_of_view
 from lake_assets.sinks.view_position import begin_notes, done_notes
-from lake_assets.sinks.view_tables import key_in, key_texts, tables_of_view, with_key
+from lake_assets.sinks.view_tables import tables_of_view, with_key
 
 
 class ViewRows:
@@ -71,27 +68,18 @@ class ViewRows:
         return key_of(self._identity, origin_tuples(rows))
 
     def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:
-        """As `Following.rows_again`, of the version that is done; a row may be asked for twice."""
+        """As `Following.rows_again`, of the version that is done; a row may be asked for twice.
+
+        Of those that are not there, or not wanted, follows what is deleted, if the sink deletes.
+        """
         scopes = tables_of_view(self._lake, self._feed, self._view)
         after = self._deliveries.point_of(table.relative)
         log = log_of(self._lake, table)
         if after.version < 0 or table not in scopes or not log.exists():
             return
-        wanted: dict[str, list[int]] = {}
-        for number, source in enumerate(asked["source"].to_pylist()):
-            wanted.setdefault(key_in(source), []).append(number)
-        handle = log.open(after.version)
-        columns = columns_of_view(handle)
-        for piece in pieces_of(log, active_files(handle), columns, kept_rows(handle)):
-            keys = key_texts(piece, self._key)
-            having = [number for number, key in enumerate(keys) if key in wanted]
-            if having:
-                rows = piece.take(pa.array(having))
-                numbers = [wanted[keys[number]] for number in having]
-                again = [number for some in numbers for number in some]
-                places = [place for place, some in enumerate(numbers) for _ in some]
-                repeated, own = rows.take(pa.array(places)), asked.take(pa.array(again))
-                yield self._shaped(scopes[table], repeated, UPSERT, own)
+        shape = partial(self._shaped, scopes[table])
+        found = AskedRows(log=log, key=self._key, asked=asked, shape=shape)
+        yield from found.rows(after.version, deletes=self._sink.deletes)
 
     def _shaped(self, scope: str, rows: pa.RecordBatch, change: str, identity: pa.Table) -> Shaped:
         """The wanted ones of rows of a table, which `identity` tells."""

@@ -282,3 +282,18 @@ def test_dead_letters_are_sent_again_with_the_values_that_the_view_has(spark, se
     again = {json.loads(call["body"])[0]["gamer_id"]: call for call in api.calls()[3:]}
     key = "idempotency-key"
     assert first["ann"]["headers"][key] == again["ann"]["headers"][key]
+
+
+def test_a_delete_that_was_refused_is_sent_again(spark, settings, api):
+    feed = to_api(api.url, deletes=True, rest={"rows_per_call": 1, "calls_in_flight": 1})
+    refresh(settings, {"ann": 1, "bob": 2})
+    delivered(spark, settings, feed)
+    refresh(settings, {"ann": 1})
+    api.script({"status": 422})
+    assert delivered(spark, settings, feed).dead_rows == 1
+    api.script()
+    report = redelivered(spark, settings, feed)
+    assert (report.missing_rows, report.done.rows) == (0, 1)
+    (row,) = sent(api)[2:]
+    assert (row["_change_type"], row["gamer_id"], row["score"]) == ("delete", "bob", 2)
+    assert all(row["delivered"] for row in recorded(settings, feed))
