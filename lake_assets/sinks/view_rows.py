@@ -25,7 +25,7 @@ from lake_assets.sinks.following import Ready, Whose
 from lake_assets.sinks.shape import Shaped, Shaper
 from lake_assets.sinks.view_batches import ViewBatch, next_batch
 from lake_assets.sinks.view_position import begin_notes, done_notes
-from lake_assets.sinks.view_tables import tables_of_view, with_key
+from lake_assets.sinks.view_tables import tables_of_view, with_change, with_key
 
 
 class ViewRows:
@@ -41,8 +41,8 @@ class ViewRows:
         self._deliveries, self._target = whose.deliveries, whose.target
         self._view = whose.feed.view(whose.sink.view or "")
         self._key, self._identity = row_key_of(whose.sink, self._view), whose.identity
-        is_told = whose.sink.deletes and whose.sink.kind in {"rest", "python"}
-        hidden = {*ORIGIN_NAMES, ELEMENT, *(() if is_told else (CHANGE,))}
+        is_hidden = whose.sink.deletes and whose.sink.kind not in {"rest", "python"}
+        hidden = {*ORIGIN_NAMES, ELEMENT, *([CHANGE] if is_hidden else [])}
         shaped = (whose.session, whose.feed, whose.sink, whose.target.rows_of)
         self._shaper = Shaper(*shaped, hidden=hidden)
 
@@ -84,7 +84,8 @@ class ViewRows:
     def _shaped(self, scope: str, rows: pa.RecordBatch, change: str, identity: pa.Table) -> Shaped:
         """The wanted ones of rows of a table, which `identity` tells."""
         named = with_key(rows, scope, self._feed.view_key_column)
-        named = named.append_column(CHANGE, pa.repeat(change, rows.num_rows))
+        if self._sink.deletes or self._sink.select is not None:
+            named = with_change(named, change, deletes=self._sink.deletes)
         return self._shaper.shape(named, identity)
 
     def _ensure_keys(self, batch: ViewBatch) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from lake_assets.delta.catalog import keys_found
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.sinks import CHANGE
 from lake_assets.model.tables import EVERY_KEY, TableRef
 from lake_assets.sinks.base import IDENTITY
 from lake_assets.sinks.json_values import values_of_column
@@ -38,6 +39,18 @@ def with_key(rows: pa.RecordBatch, scope: str, name: str | None) -> pa.RecordBat
     key = pa.repeat(scope, rows.num_rows)
     columns = [key, *rows.columns]
     return pa.RecordBatch.from_arrays(columns, names=[name, *rows.schema.names])
+
+
+def with_change(rows: pa.RecordBatch, change: str, *, deletes: bool) -> pa.RecordBatch:
+    """Rows with what became of them after their columns.
+
+    A column of theirs by that name stays, as a table may have that is made of changes, unless the
+    sink deletes: then it is the sink's to say.
+    """
+    own = [name for name in rows.schema.names if name.lower() == CHANGE]
+    if own and not deletes:
+        return rows
+    return rows.drop_columns(own).append_column(CHANGE, pa.repeat(change, rows.num_rows))
 
 
 def key_texts(rows: pa.RecordBatch, key: Sequence[str]) -> list[str]:

@@ -1,10 +1,11 @@
 from datetime import UTC, datetime
 
 import pyarrow as pa
+import pytest
 
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.sinks.base import IDENTITY, origins_of
-from lake_assets.sinks.view_tables import Revision, key_in, key_texts, with_key
+from lake_assets.sinks.view_tables import Revision, key_in, key_texts, with_change, with_key
 from lake_assets_tests.sample import gold_of
 
 
@@ -55,3 +56,14 @@ def test_a_rows_identity_names_its_table_its_key_and_its_version():
     assert key_in(rows["source"][0].as_py()) == '["ann/b"]'
     place = 'gold/gold_uno_best/games/1b-2c/["ann/b"]/0/7/0'
     assert origins_of(rows) == [f"{place}@1970-01-01T00:00:05.000001+00:00"]
+
+
+@pytest.mark.parametrize("name", ["_change_type", "_Change_Type"])
+def test_what_became_of_rows_takes_the_place_of_a_column_only_where_rows_are_deleted(name):
+    plain, own = pa.record_batch({"a": [1, 2]}), pa.record_batch({name: ["insert"], "a": [1]})
+    for deletes in (False, True):
+        told = with_change(plain, "upsert", deletes=deletes).to_pydict()
+        assert told == {"a": [1, 2], "_change_type": ["upsert", "upsert"]}
+    assert with_change(own, "delete", deletes=False) == own
+    told = with_change(own, "delete", deletes=True).to_pydict()
+    assert told == {"a": [1], "_change_type": ["delete"]}
