@@ -30,6 +30,7 @@ from lake_assets.parquet.data_file import write_file
 from lake_assets.sinks.base import IDENTITY, Outcome
 from lake_assets.sinks.entries import SCHEMA, entries_of
 from lake_assets.sinks.gained import digest_number
+from lake_assets.sinks.row_hashes import RowBag, hash_rows
 from lake_assets.spark.lake_context import LakeContext
 
 _COMMITS, _BATCHES = "lake_assets:sink", "lake_assets:sink-batch"
@@ -113,18 +114,18 @@ class Deliveries:
             self._told[app_id] = self._handle.transaction_version(app_id)
         return self._told[app_id]
 
-    def recorded_by(self, batch: int) -> pa.Table:
-        """The rows (`IDENTITY`) that a batch has recorded.
+    def recorded_by(self, batch: int) -> RowBag:
+        """The rows that a batch has recorded, by hashes of their `IDENTITY`.
 
         Raises:
             LakeError: the table cannot be read.
         """
-        found = [IDENTITY.empty_table()]
+        found = []
         for file in files_between(self._handle, "batch", batch, batch):
             have = read_file(self._log, file, [*IDENTITY.names, "batch"])
             own = have.filter(pc.equal(have["batch"], batch))
-            found.append(own.select(IDENTITY.names).cast(IDENTITY))
-        return pa.concat_tables(found)
+            found.append(hash_rows(own.select(IDENTITY.names).cast(IDENTITY), IDENTITY.names))
+        return RowBag(found)
 
     def is_recorded(self, rows: pa.Table, batch: int) -> "tuple[_Mask, _Mask]":
         """Which rows (`IDENTITY`) were recorded before a batch, and which by it.

@@ -17,7 +17,7 @@ _BITS = 63
 """Columns whose nulls one number tells."""
 
 
-def hash_rows(rows: pa.RecordBatch, columns: Sequence[str]) -> Hashes:
+def hash_rows(rows: pa.RecordBatch | pa.Table, columns: Sequence[str]) -> Hashes:
     """A hash a row, over some of its columns, one at least."""
     found = [rows[name] for name in columns]
     values = [one if can_be_key(one.type) else _as_text(one) for one in found]
@@ -30,18 +30,18 @@ def as_bytes(hashes: Hashes) -> list[bytes]:
     return found
 
 
-def _as_text(column: pa.Array) -> pa.Array:
+def _as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return pa.array([repr(value) for value in python_values(column)], pa.string())
 
 
-def _nulls(columns: Sequence[pa.Array]) -> list[pa.Array]:
+def _nulls(columns: Sequence[pa.Array | pa.ChunkedArray]) -> list[pa.Array]:
     """Which columns are null, since a null's own hash is that of some value."""
     numbers = []
     for start in range(0, len(columns), _BITS):
         bits = np.zeros(len(columns[0]), np.int64)
         for place, column in enumerate(columns[start : start + _BITS]):
             if column.null_count:
-                is_null = pc.is_null(column).to_numpy(zero_copy_only=False)
+                is_null = np.asarray(pc.is_null(column))
                 bits |= is_null.astype(np.int64) << np.int64(place)
         numbers.append(pa.array(bits))
     return numbers

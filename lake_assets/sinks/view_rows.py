@@ -7,7 +7,6 @@ that it is the same after a kill. Which rows differ is `sinks.changed_rows`'.
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
 from lake_assets.delta.table_log import log_of
@@ -18,10 +17,12 @@ from lake_assets.model.tables import TableRef
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.model.view_sinks import row_key_of
 from lake_assets.sinks.asked_rows import AskedRows
+from lake_assets.sinks.base import IDENTITY
 from lake_assets.sinks.calls import WaitingRows, calls_of, key_of, origin_tuples
 from lake_assets.sinks.changed_rows import ChangedRows
 from lake_assets.sinks.deliveries import Progress
 from lake_assets.sinks.following import Ready, Whose
+from lake_assets.sinks.row_hashes import RowBag, hash_rows
 from lake_assets.sinks.shape import Shaped, Shaper
 from lake_assets.sinks.view_batches import ViewBatch, next_batch
 from lake_assets.sinks.view_position import begin_notes, done_notes
@@ -102,9 +103,8 @@ class ViewRows:
             self._deliveries.note(begin_notes(batch.begun, batch.unknown))
 
     def _rows(self, batch: ViewBatch, scopes: Mapping[TableRef, str]) -> Iterator[WaitingRows]:
-        recorded = set()
-        if batch.was_begun:
-            recorded = set(_places(self._deliveries.recorded_by(batch.begun.number)))
+        number = batch.begun.number
+        recorded = self._deliveries.recorded_by(number) if batch.was_begun else RowBag([])
         for change in batch.changes:
             changed = ChangedRows(
                 change=change,
@@ -117,13 +117,8 @@ class ViewRows:
                 shape=partial(self._shaped, scopes[change.table]),
             )
             for shaped in changed.rows():
-                is_done = np.array([place in recorded for place in _places(shaped.rows)], np.bool_)
+                is_done = recorded.has(hash_rows(shaped.rows, IDENTITY.names))
                 yield WaitingRows.of(shaped, is_done)
-
-
-def _places(rows: pa.Table) -> list[tuple[object, ...]]:
-    names = ("source", "ordinal", "offset", "table", "source_time")
-    return list(zip(*(rows[name].to_pylist() for name in names), strict=True))
 
 
 def progress_of(batch: ViewBatch) -> Progress:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from itertools import compress
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from lake_assets.sinks import view_batches
 from lake_assets.sinks.base import IDENTITY, Call, DeletedRow, Outcome
 from lake_assets.sinks.changed_rows import ChangedRows
 from lake_assets.sinks.deliveries import Deliveries
+from lake_assets.sinks.row_hashes import hash_rows
 from lake_assets.sinks.shape import Shaped
 from lake_assets.sinks.view_batches import next_batch
 from lake_assets.sinks.view_position import begin_notes
@@ -63,9 +65,10 @@ def _deliver(settings, deliveries, receiver, chance: random.Random, killed: floa
         number = batch.begun.number
         if not batch.is_noted:
             deliveries.note(begin_notes(batch.begun, batch.unknown))
-        recorded = {tuple(row.values()) for row in deliveries.recorded_by(number).to_pylist()}
+        recorded = deliveries.recorded_by(number)
         for shaped in _changed(lake, batch):
-            pairs = [pair for pair in _rows(shaped) if pair[0] not in recorded]
+            is_done = recorded.has(hash_rows(shaped.rows, IDENTITY.names))
+            pairs = list(compress(_rows(shaped), ~is_done))
             for identity, row in chance.sample(pairs, len(pairs)):
                 receiver.take(identity, row)
                 if chance.random() < 0.5:

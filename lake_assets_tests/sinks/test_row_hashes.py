@@ -84,3 +84,24 @@ def test_times_after_the_year_9999_that_are_in_others_are_told_apart():
     rows = pa.RecordBatch.from_arrays([pa.StructArray.from_arrays([times], ["at"])], ["seen"])
     first, other, again = as_bytes(hash_rows(rows, ["seen"]))
     assert first == again != other
+
+
+def test_a_table_has_the_hashes_of_its_pieces_and_none_without_rows():
+    kinds = pa.schema([("a", pa.int64()), ("b", pa.string())])
+    columns = [{"a": [1, None], "b": ["x", "y"]}, {"a": [2], "b": [None]}]
+    pieces = [pa.table(one, schema=kinds) for one in columns]
+    table = pa.concat_tables(pieces)
+    found = [one for piece in pieces for one in as_bytes(hash_rows(piece, ["a", "b"]))]
+    assert as_bytes(hash_rows(table, ["a", "b"])) == found
+    assert as_bytes(hash_rows(table.combine_chunks().to_batches()[0], ["a", "b"])) == found
+    none = hash_rows(table.slice(0, 0), ["a", "b"])
+    assert (as_bytes(none), RowBag([none]).has(hash_rows(table, ["a", "b"])).any()) == ([], False)
+
+
+def test_a_bag_has_what_is_left_in_it():
+    rows = hash_rows(pa.table({"a": [1, 1, 2, 3]}), ["a"])
+    bag = RowBag([rows])
+    bag.take(hash_rows(pa.table({"a": [1, 2]}), ["a"]))
+    asked = hash_rows(pa.table({"a": [3, 2, 1, 0]}), ["a"])
+    assert bag.has(asked).tolist() == [True, False, True, False]
+    assert bag.has(asked).tolist() == [True, False, True, False]
