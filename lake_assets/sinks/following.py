@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import TableRef
-from lake_assets.sinks.base import Call, Target
+from lake_assets.sinks.base import Target
+from lake_assets.sinks.calls import WaitingRows
 from lake_assets.sinks.deliveries import Deliveries, Progress
 from lake_assets.sinks.shape import Shaped
 from lake_assets.storage.store import Store
@@ -23,9 +24,6 @@ class Whose:
     lake: Store
     feed: Feed
     sink: Sink
-    identity: str
-    """Of the sink, in its lake."""
-
     session: SparkSession
     """Of this sink alone."""
 
@@ -44,9 +42,9 @@ class Ready:
     begin: Callable[[], None]
     """Notes it before its first call, so that after a kill it is the same; raises LakeError."""
 
-    calls: Callable[[], Iterator[list[Call]]]
-    """Its calls that were not recorded yet, in pieces, none of them empty; raises FeedError where
-    an expression of the sink does not fit a table, LakeError where one cannot be read."""
+    rows: Callable[[], Iterator[WaitingRows]]
+    """All of its rows, in pieces, in the same order each time; raises FeedError where an expression
+    of the sink does not fit a table, LakeError where one cannot be read."""
 
     progress: Progress
     """How far the sink is once they are made."""
@@ -64,10 +62,6 @@ class Following(Protocol):
         Raises:
             LakeError: a table cannot be read.
         """
-        ...
-
-    def key_of(self, rows: pa.Table) -> str:
-        """The `Idempotency-Key` of rows (`IDENTITY`) that go together."""
         ...
 
     def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:

@@ -24,7 +24,7 @@ from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.parquet.data_file import write_file
 from lake_assets.sinks.base import IDENTITY, Call, Outcome, Target
-from lake_assets.sinks.calls import rows_under
+from lake_assets.sinks.calls import key_of, origin_tuples, rows_under
 from lake_assets.sinks.entries import entries_of
 from lake_assets.sinks.following import Following
 
@@ -100,6 +100,9 @@ class Redelivery:
     table: TableRef
     following: Following
     target: Target
+    identity: str
+    """Of the sink, in its lake."""
+
     letters: Sequence[Letter]
     missing: int = 0
     """Rows so far that are not there any more, or not wanted by now: they stay letters."""
@@ -130,7 +133,7 @@ class Redelivery:
             own = letter.rows.take(pa.array(taken))
             # Of a letter that was sent in part before, it has more rows than are left.
             is_whole = len(taken) == rows_under(letter.key)
-            key = letter.key if is_whole else self.following.key_of(own)
+            key = letter.key if is_whole else key_of(self.identity, origin_tuples(own))
             self._sent[key] = letter
             body = self.target.body_of([values[rows[number]] for number in taken])
             yield Call(number=letter.call, key=key, rows=own, body=body)

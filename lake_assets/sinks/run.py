@@ -22,6 +22,7 @@ from lake_assets.model.tables import deliveries_of
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sinks.base import Outcome
+from lake_assets.sinks.calls import calls_of
 from lake_assets.sinks.catalog import target_of
 from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.engine import make_calls
@@ -109,6 +110,7 @@ class SinkRun:
         self._feed, self._sink, self._lake = feed, sink, context.lake
         self._committer = context.committer
         note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
+        self._identity = f"{lake_id(settings)}/{feed.feed}/{sink.name}"
         self._target = target_of(sink, secret_of, endpoints)
         table, is_of_silver = deliveries_of(feed.feed, sink.name), sink.view is None
         self._deliveries = Deliveries(context, table, has_offsets=is_of_silver)
@@ -116,7 +118,6 @@ class SinkRun:
             lake=context.lake,
             feed=feed,
             sink=sink,
-            identity=f"{lake_id(settings)}/{feed.feed}/{sink.name}",
             session=session,
             deliveries=self._deliveries,
             target=self._target,
@@ -198,7 +199,7 @@ class SinkRun:
                 # What its rows are is told by a version that is done, and not by one half sent.
                 self._deliver(counted, stop)
             letters = letters_in(committer, self._deliveries.table)
-            told = (self._following, self._target, letters)
+            told = (self._following, self._target, self._identity, letters)
             again = Redelivery(committer, self._deliveries.table, *told)
 
             def record(outcomes: Sequence[Outcome]) -> None:
@@ -244,8 +245,9 @@ class SinkRun:
                 if told is not None:
                     told(self._report(counted))
 
-            calls = make_calls(self._target, batch.calls(), record, stop)
-            left, is_whole = self._runner.run(calls)
+            calls = calls_of(batch.rows(), self._target, self._identity)
+            made = make_calls(self._target, calls, record, stop)
+            left, is_whole = self._runner.run(made)
             if not is_whole:
                 if left:
                     record(left)

@@ -19,7 +19,7 @@ from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.sinks.batches import Part, SinkBatch, next_batch, write_note
-from lake_assets.sinks.calls import WaitingRows, calls_of, key_of, origin_tuples
+from lake_assets.sinks.calls import WaitingRows
 from lake_assets.sinks.deliveries import Progress
 from lake_assets.sinks.following import Ready, Whose
 from lake_assets.sinks.origins import SilverOrigins
@@ -34,10 +34,9 @@ class SilverRows:
     def __init__(self, whose: Whose, note: Path) -> None:
         """Nothing is looked at yet; a batch is noted in `note` before its first call."""
         self._lake, self._feed, self._note = whose.lake, whose.feed, note
-        self._deliveries, self._target = whose.deliveries, whose.target
-        self._identity, hidden = whose.identity, {*ORIGIN_NAMES, ELEMENT}
+        self._deliveries = whose.deliveries
         shaped = (whose.session, whose.feed, whose.sink, whose.target.rows_of)
-        self._shaper = Shaper(*shaped, hidden=hidden)
+        self._shaper = Shaper(*shaped, hidden={*ORIGIN_NAMES, ELEMENT})
         self._origins = SilverOrigins(whose.feed, whose.sink)
         self._columns: dict[TableRef, pa.Schema] = {}
 
@@ -55,14 +54,10 @@ class SilverRows:
             number=batch.number,
             has_rows=batch.has_files,
             begin=lambda: self._begin(batch),
-            calls=lambda: calls_of(self._rows(batch), self._target, self._identity),
+            rows=lambda: self._rows(batch),
             progress=Progress(batch=batch.number, points=ends),
             end=self._end,
         )
-
-    def key_of(self, rows: pa.Table) -> str:
-        """As `Following.key_of`."""
-        return key_of(self._identity, origin_tuples(rows))
 
     def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:
         """As `Following.rows_again`; none of a view that the sink followed once."""

@@ -18,7 +18,7 @@ from lake_assets.model.transforms import ELEMENT
 from lake_assets.model.view_sinks import row_key_of
 from lake_assets.sinks.asked_rows import AskedRows
 from lake_assets.sinks.base import IDENTITY
-from lake_assets.sinks.calls import WaitingRows, calls_of, key_of, origin_tuples
+from lake_assets.sinks.calls import WaitingRows
 from lake_assets.sinks.changed_rows import ChangedRows
 from lake_assets.sinks.deliveries import Progress
 from lake_assets.sinks.following import Ready, Whose
@@ -39,9 +39,9 @@ class ViewRows:
             FeedError: there is no such view.
         """
         self._lake, self._feed, self._sink = whose.lake, whose.feed, whose.sink
-        self._deliveries, self._target = whose.deliveries, whose.target
+        self._deliveries = whose.deliveries
         self._view = whose.feed.view(whose.sink.view or "")
-        self._key, self._identity = row_key_of(whose.sink, self._view), whose.identity
+        self._key = row_key_of(whose.sink, self._view)
         is_hidden = whose.sink.deletes and whose.sink.kind not in {"rest", "python"}
         hidden = {*ORIGIN_NAMES, ELEMENT, *([CHANGE] if is_hidden else [])}
         shaped = (whose.session, whose.feed, whose.sink, whose.target.rows_of)
@@ -59,14 +59,10 @@ class ViewRows:
             number=batch.begun.number,
             has_rows=batch.has_rows,
             begin=partial(self._begin, batch),
-            calls=lambda: calls_of(self._rows(batch, scopes), self._target, self._identity),
+            rows=lambda: self._rows(batch, scopes),
             progress=progress_of(batch),
             end=lambda: None,
         )
-
-    def key_of(self, rows: pa.Table) -> str:
-        """As `Following.key_of`."""
-        return key_of(self._identity, origin_tuples(rows))
 
     def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:
         """As `Following.rows_again`, of the version that is done; a row may be asked for twice.
