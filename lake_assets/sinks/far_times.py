@@ -64,4 +64,5 @@ def _time(micros: int, *, is_zoned: bool) -> datetime | str:
     year = at.year + 400 * cycles
     if date.min.year <= year <= date.max.year:
         return at.replace(year=year, tzinfo=UTC if is_zoned else None)
-    return f"{year:04d}-{at:%m-%dT%H:%M:%S.%f}" + ("Z" if is_zoned else "")
+    sign = "-" if year < 0 else ""
+    return f"{sign}{abs(year):04d}-{at:%m-%dT%H:%M:%S.%f}" + ("Z" if is_zoned else "")

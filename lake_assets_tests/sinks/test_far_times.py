@@ -13,6 +13,8 @@ FAR = 1_764_000_000_000_000_000
 """Microseconds that were taken for milliseconds, and those for microseconds."""
 
 
+YEAR_0 = "0000-01-01T00:00:00.000000"
+
 AT = "57868-12-07T16:00:00.000000"
 
 
@@ -22,6 +24,11 @@ AT = "57868-12-07T16:00:00.000000"
         (ZONED, [FAR, None], [f"{AT}Z", None]),
         (LOCAL, [-FAR], ["-53929-01-24T08:00:00.000000"]),
         (pa.timestamp("ms"), [253_402_300_800_000], ["10000-01-01T00:00:00.000000"]),
+        (
+            pa.timestamp("s"),
+            [-62_167_219_200, -62_198_755_200],
+            [YEAR_0, "-0001-01-01T00:00:00.000000"],
+        ),
         (ZONED, [FAR, 1], [f"{AT}Z", datetime(1970, 1, 1, microsecond=1, tzinfo=UTC)]),
         (pa.date32(), [2**30, 1], ["2941775-04-07", date(1970, 1, 2)]),
         (pa.list_(LOCAL), [[1, FAR], None], [[datetime(1970, 1, 1, microsecond=1), AT], None]),  # noqa: DTZ001
