@@ -4,7 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lake_assets.delta.catalog import keys_found
 from lake_assets.model.feeds import Feed
@@ -54,15 +56,22 @@ def with_change(rows: pa.RecordBatch, change: str, *, deletes: bool) -> pa.Recor
 
 
 def key_texts(rows: pa.RecordBatch, key: Sequence[str]) -> list[str]:
-    """The keys of rows as texts: an array of JSON, or a hash where it is long or the whole row."""
+    """The keys of rows as texts: an array of JSON, or a hash.
+
+    The latter of long ones, of whole rows, and of numbers that JSON has not.
+    """
     hashes = as_bytes(hash_rows(rows, key or rows.schema.names))
     if not key:
         return [one.hex() for one in hashes]
     values = zip(*(values_of_column(rows[name]) for name in key), strict=True)
     texts = (json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in values)
+    has_text = np.ones(rows.num_rows, np.bool_)
+    for column in (rows[name] for name in key):
+        if pa.types.is_floating(column.type):  # JSON has null for what is no number
+            has_text &= np.asarray(pc.is_finite(column).fill_null(fill_value=True))
     return [
-        text if len(text) <= _LONGEST_KEY else digest.hex()
-        for text, digest in zip(texts, hashes, strict=True)
+        text if is_told and len(text) <= _LONGEST_KEY else digest.hex()
+        for text, digest, is_told in zip(texts, hashes, has_text, strict=True)
     ]
 
 

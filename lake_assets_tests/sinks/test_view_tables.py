@@ -38,6 +38,13 @@ def test_long_keys_and_whole_rows_are_told_by_a_hash():
     assert all(len(text) <= 32 for text in (*whole, long, other))
 
 
+def test_keys_that_are_no_numbers_are_told_apart():
+    rows = pa.record_batch({"level": [float("nan"), float("inf"), -float("inf"), None, 1.5]})
+    texts = key_texts(rows, ["level"])
+    assert (len(set(texts)), texts[3:]) == (5, ["[null]", "[1.5]"])
+    assert key_texts(rows, ["level"]) == texts
+
+
 def test_rows_get_their_key_before_their_columns_unless_they_have_it():
     rows = _rows({"gamer_id": "ann"})
     assert with_key(rows, "uno", "game_name").to_pylist() == [
