@@ -11,7 +11,7 @@ from lake_assets.delta.log_tail import newest_version
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 from lake_assets.sinks.deliveries import Deliveries
-from lake_assets.sinks.view_changes import Sent, ViewChange, change_between, is_at
+from lake_assets.sinks.view_changes import Sent, ViewChange, change_between, columns_of_view, is_at
 from lake_assets.sinks.view_position import (
     Begun,
     begun_in,
@@ -105,19 +105,20 @@ def _newer(log: TableLog, after: Point) -> Point | None:
 def _again(lake: Store, deliveries: Deliveries, begun: Begun, key: Sequence[str]) -> ViewBatch:
     """A batch that was begun, once more.
 
-    A version that it goes to may be gone. Who gets the rows may have some of it, so that all of the
-    newest one go there, if there is one; if not, once there is.
+    A version that it goes to may be gone, or lack a column of the key that the view has by now. Who
+    gets the rows may have some of it, so that all of the newest one go there, if there is one; if
+    not, once there is.
     """
     changes, unknown = [], []
     for table, until in begun.until.items():
         log = log_of(lake, table)
-        if _is_readable(log, until):
+        if _is_readable(log, until, key):
             changes.append(_change_of(lake, deliveries, table, until, key))
             continue
         unknown.append(table)
         newest = _newer(log, Point())
         if newest is not None:
-            why = f"version {until.version}, of which some rows were sent, is gone"
+            why = f"version {until.version}, of which some rows were sent, is gone or has no key"
             changes.append(_change_of(lake, deliveries, table, newest, key, why_all=why))
     rows = sum(change.rows for change in changes)
     # Where a version that it goes from is gone by now, all rows may be too many for its shares;
@@ -135,14 +136,15 @@ def _again(lake: Store, deliveries: Deliveries, begun: Begun, key: Sequence[str]
     )
 
 
-def _is_readable(log: TableLog, until: Point) -> bool:
+def _is_readable(log: TableLog, until: Point, key: Sequence[str]) -> bool:
     if not is_at(log, until):
         return False
     try:
         handle = log.open(until.version)
     except DeltaError:
         return False
-    return are_whole(log, active_files(handle))
+    has_key = set(key) <= set(columns_of_view(handle).names)
+    return has_key and are_whole(log, active_files(handle))
 
 
 def _of(changes: Sequence[ViewChange], key: Sequence[str], number: int, last_time_us: int) -> Begun:

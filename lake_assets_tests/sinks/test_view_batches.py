@@ -4,6 +4,7 @@ import os
 import shutil
 from datetime import timedelta
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -20,7 +21,7 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.sample import gold_of
-from lake_assets_tests.sinks.views import folder_of, refresh, to_api
+from lake_assets_tests.sinks.views import SCHEMA, folder_of, refresh, to_api
 
 TABLE, OTHER = gold_of("uno", "best"), gold_of("go_fish", "best")
 
@@ -133,6 +134,15 @@ def test_all_rows_are_sent_where_a_version_is_gone_however_often_that_is_cut_off
     _end(deliveries, again)
     refresh(settings, {"ann": 3, "bob": 1})
     assert _files(_next(settings, deliveries)) == [(1, 1)]
+
+
+def test_a_batch_that_lacks_a_column_of_the_key_by_now_holds_nothing_up(settings, deliveries):
+    refresh(settings, {"ann": 1})
+    _begin(deliveries, _next(settings, deliveries))
+    wider = pa.schema([*SCHEMA, ("level", pa.string())])
+    refresh(settings, [{"gamer_id": "ann", "score": 1, "level": "gold"}], schema=wider)
+    found = _next(settings, deliveries, "gamer_id", "level")
+    assert (_files(found), found.changes[0].until.version, found.is_noted) == ([(1, 0)], 1, False)
 
 
 def test_a_table_that_left_a_batch_with_its_key_is_sent_whole_when_it_is_back(settings, deliveries):
