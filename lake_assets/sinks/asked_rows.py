@@ -47,16 +47,19 @@ class AskedRows:
         Args:
             version: of the table.
             deletes: whether of the others follows what they were before they went, if a version
-                still tells: what was to be said of them, nobody needs to know by now.
+                still tells: also of those whose values, and not their end, were not delivered.
 
         Raises:
             FeedError: an expression of the sink does not fit the table.
             DeltaError: the version cannot be read.
         """
+        handle = self.log.open(version)
+        if not self._has_key(handle):
+            return  # not refreshed since the view has it: what it has no more, nobody knows
         texts = [key_in(source) for source in self.asked["source"].to_pylist()]
         found: set[str] = set()
         everyone = list(range(len(texts)))
-        for shaped in self._at(self.log.open(version), everyone, UPSERT):
+        for shaped in self._at(handle, everyone, UPSERT):
             found.update(map(key_in, shaped.rows["source"].to_pylist()))
             yield shaped
         if deletes:
@@ -87,8 +90,11 @@ class AskedRows:
             handle = self.log.open(version)
         except DeltaError:
             return None  # its log has forgotten it
-        is_known = set(self.key) <= set(columns_of_view(handle).names)
-        return handle if is_known and are_whole(self.log, active_files(handle)) else None
+        is_whole = self._has_key(handle) and are_whole(self.log, active_files(handle))
+        return handle if is_whole else None
+
+    def _has_key(self, handle: DeltaTable) -> bool:
+        return set(self.key) <= set(columns_of_view(handle).names)
 
     def _at(self, handle: DeltaTable, numbers: Sequence[int], became: str) -> Iterator[Shaped]:
         """Those of the asked rows, by their places, that a version has."""

@@ -37,9 +37,9 @@ def _asked(settings, *rows):
     return pa.concat_tables(parts)
 
 
-def _found(settings, asked, *, deletes=True):
+def _found(settings, asked, *, deletes=True, key="gamer_id"):
     log = log_of(lake_of(settings), TABLE)
-    rows = AskedRows(log=log, key=["gamer_id"], asked=asked, shape=_shape)
+    rows = AskedRows(log=log, key=[key], asked=asked, shape=_shape)
     pieces = list(rows.rows(log.open().version(), deletes=deletes))
     return [
         ("-" if isinstance(row, DeletedRow) else "+", row["gamer_id"], row["score"], offset)
@@ -65,6 +65,10 @@ def test_rows_are_as_they_are_now_and_those_that_went_as_they_were(refreshed):
     gone = [("-", "bob", 3, 1), ("-", "bob", 3, 2), ("-", "cid", 3, 2), ("-", "dan", 2, 0)]
     assert sorted(_found(refreshed, asked)) == sorted(there + gone)
     assert _found(refreshed, asked, deletes=False) == there
+
+
+def test_nothing_is_gone_of_a_table_that_lacks_a_key_that_the_view_has_by_now(refreshed):
+    assert _found(refreshed, _asked(refreshed, ("ann", 0), ("cid", 2)), key="level") == []
 
 
 def test_what_nothing_tells_any_more_is_left_out(refreshed, monkeypatch):
