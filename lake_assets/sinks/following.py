@@ -52,6 +52,11 @@ class Ready:
     end: Callable[[], None]
     """Forgets the note, once that is recorded."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether some table is done with it: of a change that is sent in shares, the last one."""
+        return bool(self.progress.points)
+
 
 class Following(Protocol):
     """Follows tables, for one sink."""

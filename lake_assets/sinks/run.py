@@ -5,8 +5,10 @@ import logging
 import math
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -34,6 +36,10 @@ from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.lake_id import lake_id
 
 _LOG = logging.getLogger(__name__)
+
+_WHOLE_BEFORE = 2
+"""Batches of a view that are delivered before its dead letters: one that was begun, perhaps, and
+what is new then. A view that is refreshed all the time has always more."""
 
 
 def sink_turn(feed: Feed, sink: Sink) -> str:
@@ -158,8 +164,7 @@ class SinkRun:
             stop: ends it soon.
             told: gets what was done now and then, in any thread, while it goes on, which it does
                 for as long as rows come faster than they go; what is returned has the rest.
-            gives_way: asked before each batch whether it is to be the next run's, though the tables
-                have it.
+            gives_way: asked after each batch whether the next one is to be another run's.
 
         Raises:
             SinkError: no call can be made as things are.
@@ -168,27 +173,30 @@ class SinkRun:
         """
         counted = _Counted()
         with lake_errors(self._lake.root):
-            self._deliver(counted, stop, told, gives_way)
+            for _ in self._done(counted, stop, told):
+                if gives_way():
+                    break
         return self._report(counted)
 
-    def _deliver(
+    def _done(
         self,
         counted: _Counted,
         stop: threading.Event,
-        told: Callable[[DeliveryReport], None] | None = None,
-        gives_way: Callable[[], bool] = lambda: False,
-    ) -> None:
-        while not (stop.is_set() or gives_way()):
+        told: Callable[[DeliveryReport], None] | None,
+    ) -> Iterator[Ready]:
+        """Deliver batch after batch; each that is done."""
+        while not stop.is_set():
             batch = self._following.next()
             if batch is None or not self._run(batch, counted, stop, told):
                 break
             counted.batches += 1
+            yield batch
 
     def redeliver(self, stop: threading.Event) -> RedeliveryReport:
         """Send all dead letters again, or until it is told to stop; as `deliver` else.
 
         Another process may deliver to a sink of silver meanwhile, none to one of a view, and none
-        may do this. To one of a view what is new is delivered first.
+        may do this. To one of a view what was begun is delivered first, and what is new then.
 
         Raises:
             CommitConflictError: others rewrite the table of deliveries all the time.
@@ -197,7 +205,8 @@ class SinkRun:
         with lake_errors(self._lake.root):
             if self._sink.view is not None:
                 # What its rows are is told by a version that is done, and not by one half sent.
-                self._deliver(counted, stop)
+                whole = (batch for batch in self._done(counted, stop, None) if batch.is_whole)
+                deque(islice(whole, _WHOLE_BEFORE), maxlen=0)
             letters = letters_in(committer, self._deliveries.table)
             told = (self._following, self._target, self._identity, letters)
             again = Redelivery(committer, self._deliveries.table, *told)

@@ -50,19 +50,34 @@ def test_rows_are_filtered_shaped_and_sent_once(spark, settings, api, feed):
     assert sorted(row["offset"] for row in recorded(settings, feed)) == [0, 3, 10, 20]
 
 
+class _Refreshing(threading.Event):
+    """Each time that somebody asks whether to stop, the view is refreshed, at most some times."""
+
+    def __init__(self, settings, most):
+        super().__init__()
+        self.settings, self.left = settings, most
+
+    def is_set(self):
+        if self.left:
+            self.left -= 1
+            refresh(self.settings, {})
+        return False
+
+
 def test_a_run_ends_between_batches_where_somebody_waits_though_rows_keep_coming(settings):
     feed, asked = to_api("https://example.com"), []
 
     def gives_way() -> bool:
-        asked.append(refresh(settings, {}))
+        asked.append(1)
         return len(asked) == 3
 
     with (
         open_lake(settings) as context,
         SinkRun(None, context, feed, feed.sinks[0], settings) as run,
     ):
-        assert run.deliver(threading.Event(), gives_way=gives_way).batches == 2
-        assert run.deliver(threading.Event()).batches == 1
+        assert run.deliver(_Refreshing(settings, 10), gives_way=gives_way).batches == 3
+        assert run.deliver(_Refreshing(settings, 0)).batches == 0
+        assert run.redeliver(_Refreshing(settings, 10)).done.batches == 2
 
 
 def test_batches_share_their_connections(spark, settings, api, feed):
