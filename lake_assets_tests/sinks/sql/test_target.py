@@ -1,21 +1,40 @@
 import asyncio
+import random
 import threading
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 from pydantic import SecretStr
 
+from lake_assets.delta.table_log import log_of
 from lake_assets.errors import SinkError
+from lake_assets.model.tables import deliveries_of
+from lake_assets.sinks import view_batches
 from lake_assets.sinks.base import IDENTITY, Call, DeletedRow
+from lake_assets.sinks.calls import WaitingRows, calls_of
+from lake_assets.sinks.changed_rows import ChangedRows
+from lake_assets.sinks.deliveries import Deliveries
+from lake_assets.sinks.row_hashes import hash_rows
+from lake_assets.sinks.shape import Shaped
 from lake_assets.sinks.sql.target import SqlTarget
+from lake_assets.sinks.view_batches import next_batch
+from lake_assets.sinks.view_position import begin_notes
+from lake_assets.sinks.view_rows import progress_of
+from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.databases import sql_sink
+from lake_assets_tests.sample import gold_of
+from lake_assets_tests.sinks.views import folder_of, refresh
 
 PARTLY_UNIQUE = """
 create table sessions (player text, at int);
 create unique index on sessions (player) where at > 0
 """
+
+VIEW = gold_of("uno", "best")
 
 SECRETS = {"GOOD": "pass-word-of-mine", "WRONG": "another-password"}
 
@@ -91,6 +110,55 @@ def test_rows_that_are_gone_are_deleted_unless_newer_ones_are_there(database):
     database.ask("insert into sessions (player, game) values ('old', 'uno')")
     _deliver(sink, [row("old", 2, gone=True), row("nobody", 2, gone=True)])
     assert len(database.ask(found)) == 4
+
+
+async def _deliver_view(settings, sink, chance):
+    """Deliver what is new of a view, or a part of it; whether that was all."""
+    lake = lake_of(settings)
+    with open_lake(settings) as context:
+        deliveries = Deliveries(context, deliveries_of("games", "db"), has_offsets=False)
+        async with SqlTarget(sink.sql, _look_up) as target:
+
+            def shape(rows, _, identity):
+                columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+                return Shaped(rows=identity, values=target.rows_of(columns))
+
+            told = {"feed": "games", "key": ("gamer_id",), "is_unique": True, "deletes": True}
+            while (batch := next_batch(lake, deliveries, [VIEW], ["gamer_id"])) is not None:
+                if not batch.is_noted:
+                    deliveries.note(begin_notes(batch.begun, batch.unknown))
+                number, log = batch.begun.number, log_of(lake, VIEW)
+                recorded, (change,) = deliveries.recorded_by(number), batch.changes
+                changed = ChangedRows(
+                    change=change, begun=batch.begun, log=log, shape=shape, **told
+                )
+                waiting = (
+                    WaitingRows.of(one, recorded.has(hash_rows(one.rows, IDENTITY.names)))
+                    for one in changed.rows()
+                )
+                calls = [call for some in calls_of(waiting, target, "sink") for call in some]
+                for call in chance.sample(calls, len(calls)):
+                    outcomes = await target.deliver(call)
+                    if chance.random() < 0.5:
+                        deliveries.record(number, outcomes, None)
+                    if chance.random() < 0.1:
+                        return False
+                deliveries.record(number, [], progress_of(batch))
+    return True
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_table_has_what_a_view_has_whatever_is_cut_off(database, settings, monkeypatch, seed):
+    chance = random.Random(seed)  # noqa: S311 - which test it is
+    sink = sql_sink(database, key=["gamer_id"], create_table=True, rows_per_call=2)
+    for _ in range(8):
+        monkeypatch.setattr(view_batches, "_MOST_ROWS", chance.choice([5, 1_000]))
+        players = chance.sample("abcdefghij", chance.randint(1, 10))
+        refresh(settings, {player: chance.randint(0, 1) for player in players})
+        if asyncio.run(_deliver_view(settings, sink, chance)):
+            rows = DeltaTable(folder_of(settings)).to_pyarrow_table().to_pylist()
+            held = sorted((row["gamer_id"], row["score"]) for row in rows)
+            assert database.ask("select gamer_id, score from sessions order by gamer_id") == held
 
 
 def test_a_row_that_cannot_be_deleted_is_one_dead_letter(database):
