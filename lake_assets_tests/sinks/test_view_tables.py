@@ -5,6 +5,7 @@ import pytest
 
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets.sinks.base import IDENTITY, origins_of
+from lake_assets.sinks.calls import key_of, origin_tuples
 from lake_assets.sinks.view_tables import Revision, key_in, key_texts, with_change, with_key
 from lake_assets_tests.sample import gold_of
 
@@ -74,3 +75,14 @@ def test_what_became_of_rows_takes_the_place_of_a_column_only_where_rows_are_del
     assert with_change(own, "delete", deletes=False) == own
     told = with_change(own, "delete", deletes=True).to_pydict()
     assert told == {"a": [1], "_change_type": ["delete"]}
+
+
+def test_the_key_of_a_call_tells_rows_apart_without_their_own_keys():
+    def key(*players, version=1):
+        told = {"feed": "games", "table": gold_of("uno", "best"), "table_id": "11-22"}
+        revision = Revision(**told, version=version, time_us=5)
+        return key_of("lake/games/out", origin_tuples(revision.identity(players)))
+
+    assert key('["ann@example.com"]').startswith("11-22/0/1/0+1-")
+    assert len({key("a"), key("b"), key("a", "b"), key("a", version=2)}) == 4
+    assert not any(text in key('["ann@example.com"]') for text in ("ann", "example"))
