@@ -5,7 +5,7 @@ in memory. One of a change with too many rows for that is read several times, ea
 of one share of the keys. Rows are in the same order each time.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TypeAlias
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_log import TableLog
 from lake_assets.silver.key_hashes import Hashes
 from lake_assets.sinks.base import DeletedRow
@@ -46,7 +47,7 @@ class ChangedRows:
     """Columns that tell the table's rows apart; none if whole rows are."""
 
     is_unique: bool
-    """Whether no two rows of the table have the same key."""
+    """Whether no two rows of the table have the same key, if there is one."""
 
     deletes: bool
     """Whether rows that are gone, or not wanted any more, are sent, too."""
@@ -94,10 +95,22 @@ class ChangedRows:
             for piece in _pieces(rows.filter(pa.array(lost.has(hash_rows(rows, self.key))))):
                 yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
 
+    @property
+    def _is_by_files(self) -> bool:
+        """Whether files are shared out, each of which is read once, and not keys.
+
+        It is the same for all shares: nothing of the table counts as sent until the last is done.
+        """
+        return self.change.is_first and self.is_unique
+
     def _own(self, files: Files) -> Iterator[pa.RecordBatch]:
         """Rows of files of this share."""
         shares, share = self.begun.shares, self.begun.share
         columns, key = self.change.columns, self.key or self.change.columns.names
+        if self._is_by_files:
+            own = _share_of(files.files, share, shares)
+            yield from pieces_of(self.log, own, columns, files.kept, most=_READ_ROWS)
+            return
         for rows in pieces_of(self.log, files.files, columns, files.kept, most=_READ_ROWS):
             if shares == 1:
                 yield rows
@@ -114,6 +127,8 @@ class ChangedRows:
             time_us=self.begun.time_us,
         )
         shaped = self.shape(rows, became, revision.identity(keys))
+        if self._is_by_files:  # no two have one key, and none went that would be looked for
+            return shaped
         sent, ordinals = self._sent[became], []
         for source in shaped.rows["source"].to_pylist():
             key = key_in(source)
@@ -125,6 +140,16 @@ class ChangedRows:
         if became == DELETE:
             values = [DeletedRow(value) for value in values]
         return Shaped(rows=told, values=values)
+
+
+def _share_of(files: Sequence[DataFile], share: int, shares: int) -> list[DataFile]:
+    """Files of a share, which have about as many rows as those of each other."""
+    rows, before, own = max(1, sum(file.rows for file in files)), 0, []
+    for file in files:
+        if min(before * shares // rows, shares - 1) == share:
+            own.append(file)
+        before += file.rows
+    return own
 
 
 def _hashes(rows: pa.RecordBatch) -> Hashes:

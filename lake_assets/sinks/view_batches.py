@@ -123,7 +123,7 @@ def _again(lake: Store, deliveries: Deliveries, begun: Begun, key: Sequence[str]
     rows = sum(change.rows for change in changes)
     # Where a version that it goes from is gone by now, all rows may be too many for its shares;
     # and rows that are told apart otherwise by now are in other shares than before.
-    is_other_key = begun.key not in {None, key_number(key)}
+    is_other_key = begun.key != key_number(key)
     is_other = bool(unknown) or is_other_key or rows > _MOST_ROWS * begun.shares
     if is_other:
         begun = _of(changes, key, begun.number, begun.time_us)

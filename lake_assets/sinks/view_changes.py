@@ -67,6 +67,9 @@ class ViewChange:
     now: Files
     """All of the newer version."""
 
+    is_first: bool = False
+    """Whether nothing of the table was ever sent."""
+
     @property
     def rows(self) -> int:
         """That are read for it."""
@@ -197,6 +200,7 @@ def change_between(
         came=Files(files=tuple(file for file, _ in came.values()), kept=_kept(came, log)),
         went=gone,
         now=Files(files=tuple(file for file, _ in now.values()), kept=_kept(now, log)),
+        is_first=sent.point.version < 0,
     )
 
 

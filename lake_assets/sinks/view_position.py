@@ -31,8 +31,8 @@ class Begun:
     """By which its rows are newer than those of all batches before: microseconds since 1970, of the
     newest of its versions, or one after the last batch's, if a clock was set back."""
 
-    key: int | None
-    """By which columns its rows are told apart (`key_number`), if it is known."""
+    key: int
+    """By which columns its rows are told apart (`key_number`); 0 if it is not known."""
 
     until: Mapping[TableRef, Point] = field(default_factory=dict)
     """By table of it, the version that it goes to."""
@@ -84,7 +84,7 @@ def begun_in(deliveries: Deliveries, tables: Iterable[TableRef]) -> Begun | None
     return Begun(
         number=number,
         time_us=last_time_us(deliveries),
-        key=deliveries.told(_KEY),
+        key=deliveries.told(_KEY) or 0,
         until=until,
         share=deliveries.told(_SHARE) or 0,
         shares=deliveries.told(_SHARES) or 1,
@@ -111,7 +111,7 @@ def begin_notes(begun: Begun, unknown: Iterable[TableRef] = ()) -> list[Batch]:
         Batch(_TIME, begun.time_us),
         Batch(_SHARE, begun.share),
         Batch(_SHARES, begun.shares),
-        *([] if begun.key is None else [Batch(_KEY, begun.key)]),
+        Batch(_KEY, begun.key),
     ]
     for table, until in begun.until.items():
         notes += [
@@ -122,7 +122,7 @@ def begin_notes(begun: Begun, unknown: Iterable[TableRef] = ()) -> list[Batch]:
     return notes + [Batch(f"{_TABLE}:{table.relative}", table_number("")) for table in unknown]
 
 
-def done_notes(table_ids: Mapping[TableRef, str], key: int | None) -> list[Batch]:
+def done_notes(table_ids: Mapping[TableRef, str], key: int) -> list[Batch]:
     """What is recorded with a batch that is done, beside its versions.
 
     Args:
@@ -132,6 +132,5 @@ def done_notes(table_ids: Mapping[TableRef, str], key: int | None) -> list[Batch
     notes = []
     for table, table_id in table_ids.items():
         notes.append(Batch(f"{_TABLE}:{table.relative}", table_number(table_id)))
-        if key is not None:
-            notes.append(Batch(f"{_KEY}:{table.relative}", key))
+        notes.append(Batch(f"{_KEY}:{table.relative}", key))
     return notes

@@ -108,7 +108,7 @@ class ViewRows:
                 log=log_of(self._lake, change.table),
                 feed=self._feed.feed,
                 key=self._key,
-                is_unique=not self._sink.key,
+                is_unique=bool(self._key) and not self._sink.key,
                 deletes=self._sink.deletes,
                 shape=partial(self._shaped, scopes[change.table]),
             )

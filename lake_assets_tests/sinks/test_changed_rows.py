@@ -188,3 +188,24 @@ def test_a_key_of_several_rows_is_deleted_with_the_last_that_is_wanted(settings)
         deliver()
         ups = [("+", "ann", 3), ("+", "bob", 2), ("+", "dan", 4)]
         assert sorted(told) == [*ups, ("-", "cid", 2), ("-", "eve", 5)]
+
+
+def test_a_table_that_is_new_to_the_sink_is_read_once_file_by_file(settings, monkeypatch):
+    monkeypatch.setattr(view_batches, "_MOST_ROWS", 4)
+    for number in range(3):
+        names = [f"p{number}-{row}" for row in range(3)]
+        rows = pa.table({"gamer_id": names, "score": [number] * 3, "_state_x": [0] * 3})
+        write_deltalake(folder_of(settings), rows, mode="append")
+    lake, found = lake_of(settings), []
+    with open_lake(settings) as context:
+        deliveries = Deliveries(context, deliveries_of("games", "out"), has_offsets=False)
+        while (batch := next_batch(lake, deliveries, [TABLE], ["gamer_id"])) is not None:
+            assert batch.begun.shares == 3
+            if not batch.is_noted:
+                deliveries.note(begin_notes(batch.begun, batch.unknown))
+            share = [row["gamer_id"] for one in _changed(lake, batch) for row in one.values]
+            assert len({name.partition("-")[0] for name in share}) == 1
+            found += share
+            deliveries.record(batch.begun.number, [], progress_of(batch))
+    assert sorted(found) == sorted({*found})
+    assert len(found) == 9

@@ -79,6 +79,16 @@ def test_what_was_begun_is_the_same_in_another_process(settings, deliveries):
     assert [(one.table, one.until.version) for one in found.changes] == [(TABLE, 0)]
 
 
+def test_what_a_version_of_ours_began_that_knew_no_keys_is_begun_anew(settings, deliveries):
+    refresh(settings, {"ann": 1})
+    first = _next(settings, deliveries)
+    notes = begin_notes(first.begun)
+    deliveries.note([note for note in notes if note.app_id != "lake_assets:sink-key"])
+    again = _next(settings, deliveries)
+    assert (again.is_noted, again.was_begun, again.begun.number) == (False, True, 1)
+    assert (_files(again), again.begun.time_us) == ([(1, 0)], first.begun.time_us + 1)
+
+
 def test_the_time_of_a_batch_grows_though_a_clock_is_set_back(settings, deliveries):
     refresh(settings, {"ann": 1})
     first = _next(settings, deliveries)
