@@ -11,12 +11,11 @@ from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_log import TableLog
-from lake_assets.silver.key_hashes import Hashes
+from lake_assets.silver.key_hashes import Hashes, Mask
 from lake_assets.sinks.base import DeletedRow
 from lake_assets.sinks.row_hashes import RowBag, hash_rows
 from lake_assets.sinks.shape import Shaped
@@ -59,18 +58,15 @@ class ChangedRows:
     def rows(self) -> Iterator[Shaped]:
         """They, in pieces: those that came, then those that went."""
         had = RowBag([_hashes(rows) for rows in self._own(self.change.went)])
-        for rows in self._own(self.change.came):
-            new = rows.filter(pa.array(~had.take(_hashes(rows))))
-            for piece in _pieces(new):
-                yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
+        for piece in self._pieces(self.change.came, lambda rows: ~had.take(_hashes(rows))):
+            yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
         if had and self.deletes:
             if self.key and not self.is_unique:
                 yield from self._staying(had)
-            for rows in self._own(self.change.went):
-                for piece in _pieces(rows.filter(pa.array(had.take(_hashes(rows))))):
-                    gone, keys = self._unsent(piece)
-                    if keys:
-                        yield self._shaped(gone, keys, DELETE)
+            for piece in self._pieces(self.change.went, lambda rows: had.take(_hashes(rows))):
+                gone, keys = self._unsent(piece)
+                if keys:
+                    yield self._shaped(gone, keys, DELETE)
 
     def _unsent(self, piece: pa.RecordBatch) -> tuple[pa.RecordBatch, list[str]]:
         """Rows that went, of whose key none was sent, and these keys."""
@@ -85,15 +81,26 @@ class ChangedRows:
         Who has one row a key may have had that one, and would lose it.
         """
         gone = []
-        for rows in self._own(self.change.went):
-            for piece in _pieces(rows.filter(pa.array(had.has(_hashes(rows))))):
-                unsent, keys = self._unsent(piece)
-                if keys:
-                    gone.append(hash_rows(unsent, self.key))
-        lost = RowBag(gone)
-        for rows in self._own(self.change.now) if lost else ():
-            for piece in _pieces(rows.filter(pa.array(lost.has(hash_rows(rows, self.key))))):
-                yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
+        for piece in self._pieces(self.change.went, lambda rows: had.has(_hashes(rows))):
+            unsent, keys = self._unsent(piece)
+            if keys:
+                gone.append(hash_rows(unsent, self.key))
+        lost, now = RowBag(gone), self.change.now if gone else Files(kept={})
+        for piece in self._pieces(now, lambda rows: lost.has(hash_rows(rows, self.key))):
+            yield self._shaped(piece, key_texts(piece, self.key), UPSERT)
+
+    def _pieces(
+        self, files: Files, wanted: Callable[[pa.RecordBatch], Mask]
+    ) -> Iterator[pa.RecordBatch]:
+        """Some rows of files of this share, thousands at once: Spark may have to shape them."""
+        waiting: list[pa.RecordBatch] = []
+        for rows in self._own(files):
+            found = rows.filter(pa.array(wanted(rows)))
+            waiting += [found] if found.num_rows else []
+            if sum(some.num_rows for some in waiting) >= PIECE_ROWS:
+                yield from _together(waiting)
+                waiting.clear()
+        yield from _together(waiting)
 
     @property
     def _is_by_files(self) -> bool:
@@ -115,7 +122,7 @@ class ChangedRows:
             if shares == 1:
                 yield rows
                 continue
-            is_own: npt.NDArray[np.bool_] = hash_rows(rows, key).high % np.uint64(shares) == share
+            is_own: Mask = hash_rows(rows, key).high % np.uint64(shares) == share
             yield rows.filter(pa.array(is_own))
 
     def _shaped(self, rows: pa.RecordBatch, keys: list[str], became: str) -> Shaped:
@@ -156,6 +163,8 @@ def _hashes(rows: pa.RecordBatch) -> Hashes:
     return hash_rows(rows, rows.schema.names)
 
 
-def _pieces(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    for start in range(0, rows.num_rows, PIECE_ROWS):
-        yield rows.slice(start, PIECE_ROWS)
+def _together(some: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    if some:
+        rows = pa.concat_batches(some)
+        for start in range(0, rows.num_rows, PIECE_ROWS):
+            yield rows.slice(start, PIECE_ROWS)

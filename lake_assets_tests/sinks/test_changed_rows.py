@@ -209,3 +209,13 @@ def test_a_table_that_is_new_to_the_sink_is_read_once_file_by_file(settings, mon
             deliveries.record(batch.begun.number, [], progress_of(batch))
     assert sorted(found) == sorted({*found})
     assert len(found) == 9
+
+
+def test_few_rows_of_many_files_are_shaped_at_once(settings):
+    with open_lake(settings) as context:
+        deliveries = Deliveries(context, deliveries_of("games", "out"), has_offsets=False)
+        for number in range(5):
+            rows = pa.table({"gamer_id": [f"p{number}"], "score": [1], "_state_x": [0]})
+            write_deltalake(folder_of(settings), rows, mode="append")
+        batch = next_batch(lake_of(settings), deliveries, [TABLE], ["gamer_id"])
+        assert [len(one.values) for one in _changed(lake_of(settings), batch)] == [5]
