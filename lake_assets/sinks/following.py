@@ -72,7 +72,8 @@ class Following(Protocol):
     def rows_again(self, table: TableRef, asked: pa.Table) -> Iterator[Shaped]:
         """The rows of a table that were asked about and are wanted, as they are now, in pieces.
 
-        There may be others among them; none if there is no such table. `asked` is `IDENTITY`.
+        There may be others among them; none if there is no such table. Of one that is gone from a
+        view the values are a `DeletedRow`, if the sink deletes. `asked` is `IDENTITY`.
 
         Raises:
             FeedError: an expression of the sink does not fit the table.
