@@ -38,7 +38,8 @@ def files_in(folder: Path) -> dict[Path, int]:
     """The Parquet files below a folder, with their sizes.
 
     Raises:
-        LakeError: some are hidden, linked, named otherwise or of another table; or cannot be listed.
+        LakeError: some are hidden, linked, named otherwise or of another table, or cannot be
+            listed.
     """
     found: dict[Path, int] = {}
     for above in folder.resolve().parents:
@@ -71,7 +72,7 @@ def _ensure_plain_folders(folder: Path, at: Path, folders: Sequence[str]) -> Non
             raise LakeError(str(folder), fact, "Read that table, whose log tells which files count")
         if path.is_symlink():
             fact = f"has {path.relative_to(folder)}, which is a link to another folder"
-            raise LakeError(str(folder), fact, "Move the files here, or name the folder they are in")
+            raise LakeError(str(folder), fact, "Move its files here, or name the folder it is of")
 
 
 def _ensure_none_named_otherwise(folder: Path, path: Path) -> None:

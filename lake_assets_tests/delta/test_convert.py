@@ -21,14 +21,15 @@ def files(folder):
 
 
 def test_a_folder_becomes_a_table_and_its_files_stay_as_they_are(tmp_path, settings):
-    put(tmp_path, "day=2026-03-01/country=se/a.parquet", {"id": [1, 2]})
-    put(tmp_path, "day=2026-03-02/country=no/b.parquet", {"id": [3], "more": ["x"]})
-    before = files(tmp_path)
+    folder = tmp_path / "plays"
+    put(folder, "day=2026-03-01/country=se/a.parquet", {"id": [1, 2]})
+    put(folder, "day=2026-03-02/country=no/b.parquet", {"id": [3], "more": ["x"]})
+    before = files(folder)
     split = ("--partition-by", "day date, country string")
-    done = sparkless_here(settings, "convert", str(tmp_path), *split)
+    done = sparkless_here(settings, "convert", str(folder), *split)
     assert done.stdout.splitlines()[0].endswith("a Delta table of 2 files and 3 rows"), done.stderr
-    assert files(tmp_path) == before
-    rows = DeltaTable(tmp_path).to_pyarrow_table().sort_by("id").to_pylist()
+    assert files(folder) == before
+    rows = DeltaTable(folder).to_pyarrow_table().sort_by("id").to_pylist()
     told = [(row["id"], str(row["day"]), row["country"], row["more"]) for row in rows]
     assert told == [
         (1, "2026-03-01", "se", None),
@@ -36,7 +37,16 @@ def test_a_folder_becomes_a_table_and_its_files_stay_as_they_are(tmp_path, setti
         (3, "2026-03-02", "no", "x"),
     ]
     with pytest.raises(LakeError, match="is a Delta table already"):
-        convert(tmp_path, "day date, country string")
+        convert(folder, "day date, country string")
+
+
+def test_a_folder_of_the_lake_or_one_that_has_it_becomes_no_table(tmp_path, settings):
+    put(settings.lake_dir, "silver/lost_its_log/a.parquet", {"id": [1]})
+    (tmp_path / "link").symlink_to(settings.lake_dir / "silver")
+    for folder in (settings.lake_dir, tmp_path, tmp_path / "link" / "lost_its_log"):
+        done = sparkless_here(settings, "convert", str(folder))
+        assert "is in the lake, or has the lake in it" in done.stderr
+    assert not [*tmp_path.rglob("_delta_log")]
 
 
 @pytest.mark.parametrize(
