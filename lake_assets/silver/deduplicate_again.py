@@ -137,9 +137,8 @@ class _Again:
             except LakeError:
                 if not self.may_be_missing:
                     raise
-        for journal in (self.journal, *self.deduplication.beside_it):
-            for file in pending_files(log, self.table, handle, journal):
-                yield reader.read(log, self.table, file, kinds)
+        for file in pending_files(log, self.table, handle, self.journal):
+            yield reader.read(log, self.table, file, kinds)
 
 
 def _joined(parts: Sequence[Gone]) -> Gone:
