@@ -16,6 +16,7 @@ from lake_assets.delta.transaction_numbers import checksum
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.flows import filling, origin_of
 from lake_assets.model.owners import Owner, owner_of_silver
+from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import bronze_of, duplicates_of, quarantine_of
 from lake_assets.parquet.data_file import write_file
 from lake_assets.silver.deduplicate import Deduplication
@@ -26,7 +27,7 @@ from lake_assets.silver.duplicate_rows import duplicates_schema
 from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.rows import quarantine_of_feed, silver_schema
 from lake_assets.spark.fan_out import Written
-from lake_assets.spark.lake_context import open_lake
+from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.streams.deduplication_turn import DEMUX, deduplication_turn
 from lake_assets_tests.sample import GAMES
 
@@ -43,10 +44,10 @@ OWNER, OLD = OWNER.beside([OLD]), OLD.beside([OWNER])
 class Cut:
     """A batch of `old_games` that has one event, is noted, and not committed."""
 
-    context: object
+    context: LakeContext
     state_dir: Path
-    commits: list
-    reports: list
+    commits: list[Commit]
+    reports: list[BatchReport]
 
     def turn(self, feed=OWNER):
         return deduplication_turn(self.context, self.state_dir, feed, self.reports.append)
