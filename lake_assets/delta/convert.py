@@ -56,6 +56,8 @@ def convert(folder: Path, partition_by: str = "") -> Converted:
             changed then.
     """
     split = _split(folder, partition_by)
+    if not folder.is_dir():
+        raise LakeError(str(folder), "is no folder", "Name the folder of the files")
     if DeltaTable.is_deltatable(str(folder)):
         raise LakeError(str(folder), "is a Delta table already", "Read it as it is")
     files = files_in(folder)

@@ -105,6 +105,9 @@ def test_a_torn_file_and_an_empty_folder_are_told(tmp_path):
     with pytest.raises(LakeError, match="has no Parquet file"):
         convert(tmp_path)
     (tmp_path / "torn.parquet").write_bytes(b"PAR1")
+    for none in ("torn.parquet", "not there"):
+        with pytest.raises(LakeError, match=f"{none}: is no folder"):
+            convert(tmp_path / none)
     with pytest.raises(LakeError, match=r"torn.parquet: is no Parquet file that can be read"):
         convert(tmp_path)
 
