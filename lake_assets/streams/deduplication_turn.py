@@ -9,7 +9,8 @@ feeds that nobody declares any more: of rows that may never come nothing is a du
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from lake_assets.delta.commit_journal import feeds_noted, journal_of
@@ -43,33 +44,50 @@ def deduplication_turn(
     """
     if feed.deduplicate is None:
         return no_turn
-    owner = tables_owner(feed)
-    others = [other for other in feed.others if tables_owner(other) == owner]
-    declared = {feed.feed, *(other.feed for other in feed.others)}
+    others = _Others(context, state_dir, feed, report)
 
     @contextmanager
     def held(*, finishes: bool = True) -> Iterator[None]:
-        with turn(state_dir, f"deduplicate-{owner}"):
+        with turn(state_dir, f"deduplicate-{tables_owner(feed)}"):
             # Whoever noted anything would hold the turn if it were alive.
             if finishes:
                 finish(reprocess_journal(context.lake, feed), context.committer)
-                finish_others()
-            else:
-                with _told():
-                    finish_others()
+            others.finish(nullcontext if finishes else _told)
             yield
 
-    def finish_others() -> None:
-        for other in others:
-            finish(reprocess_journal(context.lake, other), context.committer)
-            journal = journal_of(state_dir, other.feed, DEMUX)
-            finish_for_another(other.feed, context, journal, report)
-        for name in sorted(feeds_noted(state_dir, DEMUX) - declared):
-            journal = journal_of(state_dir, name, DEMUX)
-            if fills_tables_of(owner, context.lake, journal):
-                finish_for_another(name, context, journal, lambda _: None)
-
     return held
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """The other feeds that fill a feed's tables, or did until nobody declared them any more."""
+
+    context: LakeContext
+    state_dir: Path
+    feed: Feed
+    report: Callable[[BatchReport], None]
+
+    def finish(self, guarded: Callable[[], AbstractContextManager[None]]) -> None:
+        """Finish what they have noted, each of them within `guarded`."""
+        owner = tables_owner(self.feed)
+        for other in self.feed.others:
+            if tables_owner(other) == owner:
+                with guarded():
+                    self._finish_declared(other)
+        declared = {self.feed.feed, *(other.feed for other in self.feed.others)}
+        for name in sorted(feeds_noted(self.state_dir, DEMUX) - declared):
+            with guarded():
+                self._finish_undeclared(name, owner)
+
+    def _finish_declared(self, other: Feed) -> None:
+        finish(reprocess_journal(self.context.lake, other), self.context.committer)
+        journal = journal_of(self.state_dir, other.feed, DEMUX)
+        finish_for_another(other.feed, self.context, journal, self.report)
+
+    def _finish_undeclared(self, name: str, owner: str) -> None:
+        journal = journal_of(self.state_dir, name, DEMUX)
+        if fills_tables_of(owner, self.context.lake, journal):
+            finish_for_another(name, self.context, journal, lambda _: None)
 
 
 @contextmanager

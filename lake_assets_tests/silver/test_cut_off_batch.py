@@ -13,6 +13,7 @@ from lake_assets.delta.commit_journal import journal_of
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum
+from lake_assets.errors import LakeError
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.flows import filling, origin_of
 from lake_assets.model.owners import Owner, owner_of_silver
@@ -173,3 +174,12 @@ def test_a_feed_that_fills_other_tables_is_nobodys_concern(cut):
 def test_who_does_not_deduplicate_waits_for_nobody(cut):
     assert isinstance(cut.turn(GAMES)(), nullcontext)
     assert not [*cut.state_dir.glob("deduplicate-*")]
+
+
+def test_a_rebuild_of_all_goes_on_where_what_another_noted_cannot_be_finished(cut, caplog):
+    change = cut.context.lake.root.as_path() / quarantine_of("old_games").relative / "_change.json"
+    change.write_text("{")
+    with pytest.raises(LakeError, match="is damaged"), cut.turn()():
+        pass
+    with cut.turn()(finishes=False):
+        assert "is damaged" in caplog.text
