@@ -74,6 +74,18 @@ class Journal:
         except (OSError, ValueError, AttributeError) as problem:
             raise self._damaged(problem) from problem
 
+    def forget(self) -> None:
+        """Note no batch: the last one is undone, and is to be committed by nobody.
+
+        Raises:
+            LakeError: the folder cannot be written.
+        """
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as problem:
+            fact = f"cannot be deleted ({problem.strerror or problem})"
+            raise LakeError(str(self.path), fact, "Correct the folder's permissions") from problem
+
     def _damaged(self, problem: Exception) -> LakeError:
         return LakeError(
             str(self.path),

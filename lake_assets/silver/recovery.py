@@ -111,6 +111,9 @@ class Recovery:
         left = {table: number for table, number in {**numbers, **before}.items() if number}
         if checksum(left) != position.tables:
             raise refusal(self.feed, _unfit(position, numbers))
+        if before:
+            # Once it is undone it would fit: who died now, or shares the tables, would commit it.
+            self.journal.forget()
         for table, number in before.items():
             self._undo(table, position, number)
         return Recovered(position=self.renewed(position), numbers=left)

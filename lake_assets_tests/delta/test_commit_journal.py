@@ -76,6 +76,13 @@ def test_a_damaged_journal_is_an_error_and_no_empty_answer(journal, text):
         journal.last()
 
 
+def test_a_batch_that_is_undone_is_noted_no_more(journal):
+    journal.forget()
+    journal.write(BATCH, COMMITS)
+    journal.forget()
+    assert journal.last() is None
+
+
 def test_feeds_that_have_a_journal_of_a_stage_are_known_whether_or_not_anybody_declares_them(
     tmp_path,
 ):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.commit import ATTEMPT, Commit, DataFile
 from lake_assets.delta.commit_journal import journal_of
 from lake_assets.delta.log_history import is_done
 from lake_assets.delta.table_log import log_of
@@ -60,6 +60,18 @@ class Cut:
     def events(self):
         rows = self.handle(UNO).to_pyarrow_table().to_pylist()
         return sorted((row["event_id"], row["_feed"], row["_offset"]) for row in rows)
+
+    def recovered(self):
+        """`old_games` starts."""
+        recovery = Recovery(
+            feed="old_games",
+            origin=origin_of(OLD),
+            context=self.context,
+            journal=journal_of(self.state_dir, "old_games", DEMUX),
+            report=self.reports.append,
+            turn=self.turn(OLD),
+        )
+        return recovery.run([UNO], self.handle(bronze_of("old_games")))
 
     def batch(self, feed=OWNER):
         """A batch of the feed that has the same event."""
@@ -130,17 +142,18 @@ def test_who_fills_the_same_tables_finishes_it_and_compares_with_its_rows(cut, f
 
 def test_the_feed_itself_goes_on_behind_what_another_finished(cut):
     cut.batch()
-    bronze = cut.handle(bronze_of("old_games"))
-    recovery = Recovery(
-        feed="old_games",
-        origin=origin_of(OLD),
-        context=cut.context,
-        journal=journal_of(cut.state_dir, "old_games", DEMUX),
-        report=cut.reports.append,
-        turn=cut.turn(OLD),
-    )
-    assert recovery.run([UNO], bronze).position.number == 1
+    assert cut.recovered().position.number == 1
     assert (cut.events, len(cut.reports)) == ([("e", "old_games", 1)], 1)
+
+
+def test_nobody_finishes_what_the_feed_itself_did_not_believe(cut):
+    # A table has the batch by another run than the journal's, as where a folder was put back.
+    other = Commit(table=UNO, files=[written(cut.context, OLD, 2)], info={ATTEMPT: "another"})
+    cut.context.committer.append([other], batch_of("old_games", 1))
+    assert cut.events == [("e", "old_games", 2)]
+    assert cut.recovered().position.number == 0
+    with cut.turn()():
+        assert cut.events == []
 
 
 def lose_a_file(cut):
