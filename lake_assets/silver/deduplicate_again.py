@@ -129,7 +129,7 @@ class _Again:
         if not len(times):
             return
         span = (int(times.min()) - reader.window_us, int(times.max()) + reader.window_us)
-        kept = kept_rows(handle)
+        kept = kept_rows(log, handle)
         for file in reader.files_within(handle, [span]):
             try:
                 mask = kept.get(log.data_file(file.path))

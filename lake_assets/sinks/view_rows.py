@@ -82,7 +82,7 @@ class ViewRows:
             wanted.setdefault(key_in(source), []).append(number)
         handle = log.open(after.version)
         columns = columns_of_view(handle)
-        for piece in pieces_of(log, active_files(handle), columns, kept_rows(handle)):
+        for piece in pieces_of(log, active_files(handle), columns, kept_rows(log, handle)):
             keys = key_texts(piece, self._key)
             having = [number for number, key in enumerate(keys) if key in wanted]
             if having:
