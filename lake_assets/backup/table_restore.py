@@ -19,7 +19,7 @@ from lake_assets.backup.since_version import ensure_unmoved, info_of, lowered, s
 from lake_assets.backup.versions_then import table_at
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.deletion_vectors import has_deleted_rows
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.log_history import rows_of
 from lake_assets.delta.recorded_sources import sources_read
@@ -161,7 +161,7 @@ class _Planning:
     def _ensure_restorable(self, now: DeltaTable, before: DeltaTable) -> None:
         name = self._table.relative
         ensure_usable(now, Use.READ, Use.REWRITE)
-        if kept_rows(before):
+        if has_deleted_rows(before):
             fact = f"has deletion vectors in its version {before.version()}"
             raise LakeError(name, fact, "Let the engine that wrote them restore it")
         types = {field.name: field.type for field in now.schema().fields}

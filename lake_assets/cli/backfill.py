@@ -44,7 +44,7 @@ def backfill(
     named = find_feed(feeds, feed)
     ensure_backfillable(named)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tally, is_whole = BackfillTally(), True
+    tally, is_whole = BackfillTally(feed=named.feed, owner=tables_owner(named)), True
     events = run_feed(
         settings, feeds, named, lambda: control.locate(settings, feeds), owner="backfill"
     )
@@ -60,9 +60,11 @@ def backfill(
     files = files_found(settings, named)
     if as_json:
         print(json.dumps(_as_json(named, tally, files, is_whole=is_whole)))
-        return
-    for line in _lines(named, tally, files, is_whole=is_whole):
-        stdout.print(line, markup=False, highlight=False, soft_wrap=True)
+    else:
+        for line in _lines(named, tally, files, is_whole=is_whole):
+            stdout.print(line, markup=False, highlight=False, soft_wrap=True)
+    if not is_whole:
+        raise typer.Exit(1)  # whoever deletes the files after it must not
 
 
 def _lines(feed: Feed, tally: BackfillTally, files: FilesFound, *, is_whole: bool) -> Iterator[str]:

@@ -7,6 +7,9 @@ import typer
 
 from lake_assets.cli.console import stdout
 from lake_assets.delta.convert import convert as convert_folder
+from lake_assets.errors import LakeError
+from lake_assets.settings.load import load_settings
+from lake_assets.storage.open_store import lake_of
 
 
 def convert(
@@ -27,6 +30,9 @@ def convert(
     then read it as `external`. Files that come later are no part of the table, unless a Delta
     writer adds them.
     """
+    if lake_of(load_settings()).root.overlaps(folder):
+        fact = "is in the lake, or has the lake in it"
+        raise LakeError(str(folder), fact, "Tables of the lake are made by its feeds")
     done = convert_folder(folder.absolute(), partition_by)
     told = f"{folder}: a Delta table of {done.files:,} files and {done.rows:,} rows"
     stdout.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -133,9 +133,14 @@ class Reporter:
             self._tally.add(unreported(settings, feed, instance))
 
     def add(self, event: StreamEvent) -> None:
-        """Count in what a batch or a refresh of views changed; other events change nothing."""
+        """Count in what a batch or a refresh of views changed; other events change nothing.
+
+        Nor does a batch of another feed, which one that fills the same tables has finished: that
+        feed's next run tells of it.
+        """
         if isinstance(event, BatchReport):
-            self._tally.add(changes_of(self._feeds[event.feed], event))
+            if event.feed in self._feeds:
+                self._tally.add(changes_of(self._feeds[event.feed], event))
         elif isinstance(event, GoldRefreshed):
             self._tally.add(changes_of_gold(self._feeds[event.feed], event.refreshed))
         elif isinstance(event, DeliveryReport):

@@ -17,21 +17,15 @@ from lake_assets.errors import LakeError
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.atomic_write import replace_text
 
+_FOLDER = "journals"
+"""In the state folder."""
+
 
 @dataclass(frozen=True, slots=True)
 class Journal:
     """The journal of one query; it holds one batch, the last that was about to be committed."""
 
     path: Path
-
-    def of_another(self, feed: str, other: str) -> "Journal":
-        """The journal of the same stage of another feed.
-
-        Args:
-            feed: whose this one is.
-            other: whose is wanted.
-        """
-        return Journal(self.path.with_name(other + self.path.name.removeprefix(feed)))
 
     def write(self, batch: Batch, commits: Sequence[Commit], note: str = "") -> None:
         """Note a batch whose files are all written and not yet committed.
@@ -80,6 +74,18 @@ class Journal:
         except (OSError, ValueError, AttributeError) as problem:
             raise self._damaged(problem) from problem
 
+    def forget(self) -> None:
+        """Note no batch: the last one is undone, and is to be committed by nobody.
+
+        Raises:
+            LakeError: the folder cannot be written.
+        """
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as problem:
+            fact = f"cannot be deleted ({problem.strerror or problem})"
+            raise LakeError(str(self.path), fact, "Correct the folder's permissions") from problem
+
     def _damaged(self, problem: Exception) -> LakeError:
         return LakeError(
             str(self.path),
@@ -100,4 +106,10 @@ def _commit(entry: dict[str, Any]) -> Commit:
 
 def journal_of(state_dir: Path, feed: str, task: str) -> Journal:
     """The journal of a feed's stage, or of what else changes several tables at once."""
-    return Journal(state_dir / "journals" / f"{feed}-{task}.json")
+    return Journal(state_dir / _FOLDER / f"{feed}-{task}.json")
+
+
+def feeds_noted(state_dir: Path, task: str) -> set[str]:
+    """The feeds that have a journal of a stage, whether or not they are declared."""
+    ending = f"-{task}.json"
+    return {path.name.removesuffix(ending) for path in (state_dir / _FOLDER).glob(f"*{ending}")}

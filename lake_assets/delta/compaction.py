@@ -16,7 +16,7 @@ from lake_assets.delta.commit import Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, path_like, stored_columns, written_at
-from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.deletion_vectors import has_deleted_rows, kept_rows
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.renamed_columns import Renames, under_newest
 from lake_assets.delta.sorted_rows import sortable, sorted_rows
@@ -61,7 +61,7 @@ def joinable_files(committer: Committer, table: TableRef) -> list[tuple[DataFile
     columns = pa.schema(handle.schema().to_arrow())
     if any(pa.types.is_binary(columns.field(p).type) for p in handle.metadata().partition_columns):
         return []  # what a log says of their values is no text of Python's
-    if kept_rows(handle):
+    if has_deleted_rows(handle):
         return []
     return list(zip(active_files(handle), written_at(handle), strict=True))
 
@@ -124,7 +124,7 @@ def join_files(
 def put_unless_changed(committer: Committer, commit: Commit) -> bool:
     """Commit, unless one of the files is gone or has deleted rows by now."""
     handle, log = committer.fresh(commit.table), log_of(committer.store, commit.table)
-    deleted = kept_rows(handle)
+    deleted = kept_rows(log, handle)
     active = {file.path for file in active_files(handle)}
     if any(f.path not in active or log.data_file(f.path) in deleted for f in commit.removed):
         return False

@@ -15,7 +15,7 @@ from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Tra
 from lake_assets.delta import rewrite
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, identity_of
 from lake_assets.delta.conflicts import ensure_seen, ensure_there, overtaken
-from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.deletion_vectors import has_deleted_rows
 from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_layout import ensure_laid_out, layout_of
@@ -92,7 +92,7 @@ def _is_ours(handle: DeltaTable, commit: Commit, *, is_replacing: bool) -> bool:
     if commit.removed or not features_of(handle).is_writable_by_deltalake:
         return True
     # Of files with deletion vectors deltalake alone says which they have; nobody joins those.
-    return is_replacing and not kept_rows(handle)
+    return is_replacing and not has_deleted_rows(handle)
 
 
 def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Schema) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Commit, DataFile
-from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.deletion_vectors import has_deleted_rows
 from lake_assets.delta.outgrown_files import ensure_not_outgrown
 from lake_assets.delta.table_features import Use, features_of, refused
 from lake_assets.delta.table_layout import ensure_laid_out, layout_of
@@ -35,7 +35,7 @@ def ensure_usable(handle: DeltaTable, *uses: Use) -> None:
     for use in uses:
         features.ensure(use)
     by_name = {Use.REWRITE} if features.is_writable_by_deltalake else {Use.REWRITE, Use.REPLACE}
-    if by_name & set(uses) and kept_rows(handle):
+    if by_name & set(uses) and has_deleted_rows(handle):
         # Neither deltalake nor we can remove a file by name together with its deletion vector.
         step = f"Run REORG TABLE delta.`{features.name}` APPLY (PURGE) in Spark"
         raise refused(features.name, "deletionVectors", Use.REWRITE, step)

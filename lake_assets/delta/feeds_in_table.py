@@ -44,7 +44,7 @@ def others_in(lake: Store, tables: Iterable[TableRef], feed: str) -> tuple[Table
 def _other_in(log: TableLog, handle: DeltaTable, feed: str) -> str | None:
     if FEED not in {column.name for column in handle.schema().fields}:
         return None
-    kept = kept_rows(handle)
+    kept = kept_rows(log, handle)
     bounds = _bounds(handle)
     for file in active_files(handle):
         if bounds.get(file.logged or file.path) == (feed, feed):

@@ -70,7 +70,7 @@ def find_rows(
         TableFeatureError: the table cannot be read here.
     """
     features_of(handle).ensure(Use.READ)
-    kept = kept_rows(handle)
+    kept = kept_rows(log, handle)
     matches = []
     for path, modified_ms in _candidates(handle, key):
         file = log.data_file(path)

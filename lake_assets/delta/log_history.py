@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.delta.commit import Batch
-from lake_assets.delta.deletion_vectors import deleted_rows, kept_rows
+from lake_assets.delta.deletion_vectors import deleted_rows, has_deleted_rows
 from lake_assets.delta.log_tail import log_tail_of, texts_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
@@ -129,7 +129,7 @@ def newest_of(handle: DeltaTable, column: str) -> tuple[datetime | None, bool]:
     if not files.num_rows:
         return None, True
     # Bounds of a file with deleted rows are those that it had with them.
-    if not all(name in files.column_names for name in names) or kept_rows(handle):
+    if not all(name in files.column_names for name in names) or has_deleted_rows(handle):
         return None, False
     maxima, nulls = (files[name] for name in names)
     is_told = pc.or_(pc.is_valid(maxima), pc.equal(nulls, files["num_records"]))

@@ -17,7 +17,7 @@ from lake_assets.delta.committer import Committer
 from lake_assets.delta.conflicts import again_on_conflict
 from lake_assets.delta.data_files import active_files, are_whole, without
 from lake_assets.delta.log_history import is_done
-from lake_assets.delta.origins import RowSet, own_of
+from lake_assets.delta.origins import RowSet, columns_in, own_of
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
@@ -47,6 +47,7 @@ def finish(journal: ChangeJournal, committer: Committer) -> dict[TableRef, int]:
         return {}
     _ensure_newest(journal, change, committer)
     handles = committer.opened([part.table for part in change.tables])
+    _ensure_named(journal, handles)
     done = [
         part
         for part in change.tables
@@ -135,6 +136,20 @@ def _ensure_newest(journal: ChangeJournal, change: TablesChange, committer: Comm
             "Put all tables of one backup back, or run `lake-assets rebuild silver`, which derives "
             "them from bronze again",
         )
+
+
+def _ensure_named(journal: ChangeJournal, handles: Mapping[TableRef, DeltaTable]) -> None:
+    """Make sure that tables name rows as the feed does, whose `into` or source may have changed."""
+    for table, handle in handles.items():
+        names = {column.name for column in handle.schema().fields}
+        if not {*columns_in(names, journal.origin).identity} <= names:
+            raise LakeError(
+                str(journal.file),
+                f"is of a change that was cut off, and {table.name} names rows otherwise than the "
+                "feed does now, by its `into` and its `source`",
+                "Put these back, or run `lake-assets rebuild silver`, which derives silver from "
+                "bronze again",
+            )
 
 
 def _checksum(change: TablesChange, committer: Committer) -> Batch:

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files, columns_of_file, read_file
-from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.deletion_vectors import has_deleted_rows
 from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog
@@ -68,7 +68,7 @@ def newest_arrival(handle: DeltaTable, columns: Sequence[str]) -> datetime | Non
         handle: the table.
         columns: timestamps, each of which says by a clock of its own when a row came.
     """
-    if kept_rows(handle):
+    if has_deleted_rows(handle):
         return None  # bounds are those that a file had with the rows that are deleted in it
     told = pa.table(handle.get_add_actions(flatten=True))
     names = [f"max.{name}" for name in columns if f"max.{name}" in told.column_names]

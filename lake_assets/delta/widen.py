@@ -109,7 +109,7 @@ def _change(
     rewriting = decide(have)
     if rewriting is not None:
         ensure_usable(handle, Use.READ, Use.REPLACE)
-        kept, by = kept_rows(handle), handle.metadata().partition_columns
+        kept, by = kept_rows(log, handle), handle.metadata().partition_columns
         files = [
             written
             for file in active_files(handle)

@@ -6,7 +6,7 @@ Where in its file that is, is `feeds.load`'s.
 from collections.abc import Iterator, Sequence
 
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import OF_TABLES, filling
+from lake_assets.model.flows import OF_TABLES, filling, where_of
 from lake_assets.model.transforms import generators_in
 
 
@@ -21,8 +21,19 @@ def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
         fact = _fact(by_name, feed, feed.into)
         if fact:
             yield feed, "into", fact
+        if (called := _called_as_where(by_name, feed)) is not None:
+            yield feed, "where", called
         for name in sorted(OF_TABLES & feed.model_fields_set):
             yield feed, name, f"is of the tables: declare it of feed {feed.into!r}, which has them"
+
+
+def _called_as_where(by_name: dict[str, Feed], feed: Feed) -> str | None:
+    """Why a feed's `where` cannot be told from what the tables expect; None if it can."""
+    target = by_name.get(feed.into or "")
+    name = where_of(feed)
+    if target is None or name not in {one.name for one in target.expectations}:
+        return None
+    return f"is counted as {name}, and feed {target.feed!r} has an expectation called so: rename it"
 
 
 def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:

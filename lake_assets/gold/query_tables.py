@@ -73,9 +73,8 @@ class QueryTables:
 
     def _external(self, source: QuerySource) -> QueryTable:
         table = self._feed.external[source.external].ref(source.external)
-        root = self._lake.root
-        if root.is_local and Path(table.outside).is_relative_to(root.as_path()):
-            fact = "is a table of this lake, whose views name it by its feed"
+        if self._lake.root.overlaps(Path(table.outside)):
+            fact = "is a table of this lake, which views name by its feed, or has this lake in it"
             raise LakeError(table.outside, fact, "Write `<feed>.silver` or `<feed>.gold.<view>`")
         return QueryTable(table, str(source))
 

@@ -31,7 +31,7 @@ OF_TABLES = frozenset(
 def filling(feed: Feed, target: Feed) -> Feed:
     """A feed with what the feed declares whose silver tables it fills."""
     inherited = {name: getattr(target, name) for name in _INHERITED}
-    inherited["expectations"] = (*target.expectations, *_where(feed))
+    inherited["expectations"] = (*_where(feed), *target.expectations)
     source = feed.source.in_tables_of(target.source)
     return feed.model_copy(update={**inherited, "source": source})
 
@@ -47,10 +47,17 @@ def _name_of_where(feed: Feed) -> str:
     return f"where_of_{feed.feed}"
 
 
+def where_of(feed: Feed) -> str | None:
+    """Name of the expectation that a feed's `where` is; None if it has none.
+
+    It is the first of all, and nothing else is expected of rows that it leaves out.
+    """
+    return _name_of_where(feed) if feed.into and feed.where else None
+
+
 def expectations_of_tables(feed: Feed) -> tuple[Expectation, ...]:
     """The expectations of the tables that a feed fills: all but what its own `where` is."""
-    own = _name_of_where(feed) if feed.into and feed.where else None
-    return tuple(one for one in feed.expectations if one.name != own)
+    return tuple(one for one in feed.expectations if one.name != where_of(feed))
 
 
 def tables_owner(feed: Feed) -> str:

@@ -12,7 +12,7 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.delta.widen import widen
 from lake_assets.formats.base import Decoder
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import is_shared, origin_of
+from lake_assets.model.flows import origin_of
 from lake_assets.model.owners import Owner, owner_of_silver
 from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
 from lake_assets.silver.duplicate_rows import duplicates_schema
@@ -91,8 +91,8 @@ def make_tables(
     older = [table for table in aside if feed.keeps_headers and table not in created]
     lacking = dict.fromkeys(older, quarantine_of_feed(feed))
     told = duplicates_of(feed.feed)
-    if told in others and told not in created and is_shared(feed):
-        lacking[told] = others[told]  # made while one feed alone filled the tables
+    if told in others and told not in created:
+        lacking[told] = others[told]  # another feed may have had the silver tables when it was made
     committer.add_columns(lacking)
 
 

@@ -19,7 +19,6 @@ from lake_assets.model.expectations import Action
 from lake_assets.model.origins import Origin, OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Judged
-from lake_assets.model.transforms import HAS_ELEMENTS
 from lake_assets.parquet.writer import TABLE
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
 from lake_assets.silver.rows import DETAIL, REASON
@@ -49,6 +48,9 @@ class Rule:
 
     is_skipped: bool = False
     """Whether rows that violate it are put aside as skipped, though its action is to fail."""
+
+    is_final: bool = False
+    """Whether nothing else is expected of rows that violate it; what comes after it is not then."""
 
 
 class Refused(StrEnum):
@@ -185,8 +187,7 @@ class Judge:
                 continue
             violated[violated] = self._applies[index][places[violated]]
             self._note(index, batch, places, violated)
-            if self._explodes and rule.name == HAS_ELEMENTS.name:
-                is_key &= ~violated  # of what is no element nothing else is expected
+            is_key &= ~(violated & rule.is_final)
             if rule.action is Action.DROP:
                 dropped |= violated
             elif rule.action is Action.QUARANTINE or rule.is_skipped:

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from lake_assets.delta.commit import DataFile
-from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.unused_writes import discard
 from lake_assets.errors import LakeError
@@ -27,7 +26,6 @@ from lake_assets.silver.first_rows import find_duplicates
 from lake_assets.silver.key_hashes import Mask
 from lake_assets.silver.keyed_rows import KeyedRows, concatenated
 from lake_assets.silver.keys_beside import KeysBeside, fetched, keys_folder, sweep
-from lake_assets.silver.pending_files import pending_files
 from lake_assets.silver.seen_keys import SeenKeys
 from lake_assets.silver.stored_keys import FileKeys, KeyReader, reader_of
 from lake_assets.silver.turn import Turn, no_turn
@@ -54,10 +52,6 @@ class Deduplication:
     context: LakeContext
     turn: Turn = no_turn
     """Held from the look at silver until rows are committed: nobody else adds rows meanwhile."""
-
-    beside_it: tuple[Journal, ...] = ()
-    """Of other feeds that fill the same tables. While the turn is held none of them commits; what
-    one has noted and not committed, its next start adds."""
 
     folder: Path | None = None
     """Where tasks leave the keys of what they write (`keys_folder`)."""
@@ -100,8 +94,7 @@ class Deduplication:
             return demuxed
         kinds = self.seen.follow(dict.fromkeys(table for table, _ in files))
         new = self.read(files, kinds)
-        seen = concatenated([self.seen.near(_by_table(new)), *self._pending(kinds)])
-        gone = self.gone_of(new, seen)
+        gone = self.gone_of(new, self.seen.near(_by_table(new)))
         unique, left = self.without(demuxed, files, gone)
         kept: dict[TableRef, dict[str, KeyedRows]] = {one.table: {} for one in new}
         for one, its, file in zip(new, gone, left, strict=True):
@@ -111,15 +104,6 @@ class Deduplication:
         for table, rows in kept.items():
             self.seen.expect(table, rows)
         return unique
-
-    def _pending(self, kinds: Mapping[TableRef, Mapping[str, pa.DataType]]) -> Iterator[KeyedRows]:
-        """Rows that other feeds are about to add to tables, once they start again."""
-        noted = [journal for journal in self.beside_it if journal.path.exists()]
-        for table in kinds if noted else ():
-            log, handle = log_of(self.context.lake, table), self.context.committer.fresh(table)
-            for journal in noted:
-                for file in pending_files(log, table, handle, journal):
-                    yield self.reader.read(log, table, file, kinds[table]).rows
 
     def files_in(self, demuxed: Demuxed) -> list[tuple[TableRef, DataFile]]:
         """The files of silver that a job wrote, those of a table together."""

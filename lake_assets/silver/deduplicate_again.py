@@ -129,7 +129,7 @@ class _Again:
         if not len(times):
             return
         span = (int(times.min()) - reader.window_us, int(times.max()) + reader.window_us)
-        kept = kept_rows(handle)
+        kept = kept_rows(log, handle)
         for file in reader.files_within(handle, [span]):
             try:
                 mask = kept.get(log.data_file(file.path))
@@ -137,9 +137,8 @@ class _Again:
             except LakeError:
                 if not self.may_be_missing:
                     raise
-        for journal in (self.journal, *self.deduplication.beside_it):
-            for file in pending_files(log, self.table, handle, journal):
-                yield reader.read(log, self.table, file, kinds)
+        for file in pending_files(log, self.table, handle, self.journal):
+            yield reader.read(log, self.table, file, kinds)
 
 
 def _joined(parts: Sequence[Gone]) -> Gone:

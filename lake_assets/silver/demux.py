@@ -97,7 +97,7 @@ class Demux:
         self._compiler = Compiler(as_judged(self.feed))
         self._routes = RouteCompiler(self.feed)
         self.partitions = ManyPartitions(self.feed)
-        self.duplicates = deduplication_of(self.feed, self.context, self.turn, self.journal)
+        self.duplicates = deduplication_of(self.feed, self.context, self.turn)
         own: Any = {"feed": self.feed, "format": self.format, "context": self.context}
         self._fitting = TableFitting(**own, history=SchemaHistory(**own), rounds=self.rounds)
 

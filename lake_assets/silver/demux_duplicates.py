@@ -3,9 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from lake_assets.delta.commit_journal import Journal
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import beside_it
 from lake_assets.model.reports import BatchReport
 from lake_assets.silver.deduplicate import Deduplication
 from lake_assets.silver.demuxed import Demuxed
@@ -13,21 +11,11 @@ from lake_assets.silver.turn import Turn
 from lake_assets.spark.lake_context import LakeContext
 
 
-def deduplication_of(
-    feed: Feed, context: LakeContext, turn: Turn, journal: Journal
-) -> Deduplication | None:
-    """What takes duplicates out of a feed's batches; None if it does not deduplicate.
-
-    Args:
-        feed: whose.
-        context: of the lake.
-        turn: as `silver.deduplicate` has it.
-        journal: of its batches; those of other feeds are beside it.
-    """
+def deduplication_of(feed: Feed, context: LakeContext, turn: Turn) -> Deduplication | None:
+    """What takes duplicates out of a feed's batches; None if it does not deduplicate."""
     if feed.deduplicate is None:
         return None
-    others = tuple(journal.of_another(feed.feed, name) for name in beside_it(feed))
-    return Deduplication(feed=feed, context=context, turn=turn, beside_it=others)
+    return Deduplication(feed=feed, context=context, turn=turn)
 
 
 def with_keys_held(report: BatchReport, deduplication: Deduplication | None) -> BatchReport:

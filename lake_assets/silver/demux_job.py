@@ -18,10 +18,11 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import is_shared
+from lake_assets.model.flows import is_shared, where_of
 from lake_assets.model.judged_rows import as_judged
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
+from lake_assets.model.transforms import HAS_ELEMENTS
 from lake_assets.parquet.writer import Beside, Layout, Target, WritePlan
 from lake_assets.silver.apply_expectations import (
     EVERYTHING,
@@ -182,7 +183,10 @@ class Job:
     @property
     def _rules(self) -> list[Rule]:
         keys, skip = self.plan.keys, self.skip_failing
-        return [_rule(expectation, keys, skip=skip) for expectation in self.feed.expectations]
+        final = {where_of(self.feed)}
+        if explodes(self.plan.decoder):
+            final.add(HAS_ELEMENTS.name)  # of what is no element nothing else is expected
+        return [_rule(e, keys, skip=skip, is_final=e.name in final) for e in self.feed.expectations]
 
     def _judged(self, bronze: Rows) -> DataFrame:
         """What goes to the writing tasks: marks, or the bronze rows where nothing is judged."""
@@ -283,10 +287,11 @@ class Job:
         return [*silver, quarantine_of(feed), waiting_of(feed)]
 
 
-def _rule(expectation: Expectation, keys: tuple[str, ...], *, skip: bool) -> Rule:
+def _rule(expectation: Expectation, keys: tuple[str, ...], *, skip: bool, is_final: bool) -> Rule:
     return Rule(
         name=expectation.name,
         action=expectation.action,
         keys=tuple(expectation.concerns(key) for key in keys),
         is_skipped=skip and expectation.action is Action.FAIL,
+        is_final=is_final,
     )

@@ -18,7 +18,7 @@ FIRST = "first_"
 """How the columns begin that name the row that stayed."""
 
 FIRST_FEED = FIRST + "feed"
-"""string: whose that row is, of tables that several feeds fill."""
+"""string: whose that row is: tables that one feed fills may have rows of one that did so before."""
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 
@@ -30,13 +30,12 @@ def duplicates_schema(origin: OriginColumns) -> pa.Schema:
     """
     named = _named(origin)
     identity = [field for field in origin_schema(named) if field.name in named.identity]
-    is_told = origin.whose is not None and origin.whose.is_named
     return pa.schema(
         [
             *origin_schema(origin),
             pa.field("key", pa.string()),
             *(field.with_name(FIRST + field.name) for field in identity),
-            *([pa.field(FIRST_FEED, pa.string())] if is_told else []),
+            pa.field(FIRST_FEED, pa.string()),
             pa.field("dropped_at", _INSTANT),
         ]
     )
@@ -79,7 +78,7 @@ def duplicate_rows(
 
 
 def first_names(origin: OriginColumns) -> list[str]:
-    """Columns that name the row that stays; a table of one feed lacks the last one."""
+    """Columns that name the row that stays; the last one is null of former releases' rows."""
     return [*(FIRST + name for name in _named(origin).identity), FIRST_FEED]
 
 

@@ -22,6 +22,8 @@ def own_rows(
 ) -> DataFrame:
     """A feed's rows in some files of a table, the origin's columns as bronze calls them.
 
+    Columns of silver that are called like that are left out.
+
     Args:
         session: reads them.
         log: of the table.
@@ -39,4 +41,8 @@ def own_rows(
             rows = rows.limit(0)
     parts = [(getattr(named, part), getattr(origin, part)) for part in IDENTITY_PARTS]
     # A source without partitions has rows in tables that have some.
-    return rows.withColumnsRenamed({name: bronze for name, bronze in parts if name and bronze})
+    renamed = {name: bronze for name, bronze in parts if name and bronze and name != bronze}
+    # What was decoded may be called as bronze calls these.
+    taken = {*renamed.values()}
+    rows = rows.drop(*(name for name in columns.names if name.lower() in taken))
+    return rows.withColumnsRenamed(renamed)

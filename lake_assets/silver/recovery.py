@@ -9,27 +9,23 @@ committer.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 from deltalake import DeltaTable
 
-from lake_assets.delta.commit import APP_ID, ATTEMPT, BATCH, BEFORE, Batch, Commit
+from lake_assets.delta.commit import APP_ID, BATCH, BEFORE, Commit
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.conflicts import again_on_conflict
-from lake_assets.delta.data_files import active_files, are_whole, without
-from lake_assets.delta.log_history import is_done, last_info, rows_of
+from lake_assets.delta.data_files import active_files, without
+from lake_assets.delta.log_history import last_info, rows_of
 from lake_assets.delta.origins import Before, NotIn, own_of
-from lake_assets.delta.outgrown_files import outgrown_columns
 from lake_assets.delta.restores import is_restored
-from lake_assets.delta.table_layout import is_laid_out_as
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum, numbers_of, recorded_checksum
-from lake_assets.delta.written_columns import columns_misfit
-from lake_assets.errors import LakeError, StreamError
+from lake_assets.errors import StreamError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.owners import Owner
 from lake_assets.model.reports import BatchReport
 from lake_assets.model.tables import Layer, TableRef, quarantine_of
-from lake_assets.silver.batch_notes import replayed
+from lake_assets.silver.cut_off_batch import finish_batch
 from lake_assets.silver.demux_position import (
     POSITION,
     Position,
@@ -41,6 +37,7 @@ from lake_assets.silver.demux_position import (
 )
 from lake_assets.silver.lost_rows import lost_rows
 from lake_assets.silver.rows import quarantine_schema
+from lake_assets.silver.turn import Turn, no_turn
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.store import Store
 
@@ -75,6 +72,9 @@ class Recovery:
     journal: Journal
     report: Callable[[BatchReport], None]
 
+    turn: Turn = no_turn
+    """Held meanwhile: who tells duplicates of rows that are about to come goes by the journal."""
+
     def run(self, tables: Iterable[TableRef], bronze: DeltaTable) -> Recovered:
         """Finish or undo a batch that was cut off, and tell where to go on.
 
@@ -86,6 +86,10 @@ class Recovery:
             StreamError: the tables do not fit together, or are not of this bronze.
             LakeError: a table cannot be read or written.
         """
+        with self.turn(finishes=False):
+            return self._run(tables, bronze)
+
+    def _run(self, tables: Iterable[TableRef], bronze: DeltaTable) -> Recovered:
         handles = self.context.committer.opened(list(tables))
         quarantine = self.context.committer.opened([quarantine_of(self.feed)])
         position = next((read_position(handle, self.feed) for handle in quarantine.values()), None)
@@ -95,7 +99,7 @@ class Recovery:
         ensure_none_restored(self.feed, self.context.lake, {**handles, **quarantine})
         if position.bronze_id != _id_of(bronze):
             raise refusal(self.feed, "they were made of another bronze table than there is now")
-        finished = self._finish(position)
+        finished = finish_batch(self.feed, self.context, self.journal, position, self.report)
         if finished is not None:
             position, handles = finished, self.context.committer.opened(list(handles))
         numbers = numbers_of(demux_app(self.feed), handles)
@@ -107,6 +111,9 @@ class Recovery:
         left = {table: number for table, number in {**numbers, **before}.items() if number}
         if checksum(left) != position.tables:
             raise refusal(self.feed, _unfit(position, numbers))
+        if before:
+            # Once it is undone it would fit: who died now, or shares the tables, would commit it.
+            self.journal.forget()
         for table, number in before.items():
             self._undo(table, position, number)
         return Recovered(position=self.renewed(position), numbers=left)
@@ -153,28 +160,6 @@ class Recovery:
         begin = Commit(table=quarantine, files=(), info={POSITION: position.to_json()})
         self.context.committer.append([begin], batch_of(self.feed, position.number))
         return position
-
-    def _finish(self, position: Position) -> Position | None:
-        """Commit the batch after the position from the journal, if the journal has it."""
-        noted = _noted(self.journal)
-        if noted is None or noted[0] != batch_of(self.feed, position.number + 1):
-            return None
-        batch, commits = noted
-        *others, last = commits
-        reached = position_in(last.info)
-        is_whole = reached is not None and reached.bronze_id == position.bronze_id
-        lake = self.context.lake
-        if not is_whole or not all(
-            are_whole(log_of(lake, commit.table), commit.files) for commit in commits
-        ):
-            return None
-        handles = self.context.committer.opened([commit.table for commit in others])
-        if not all(_is_of(lake, commit, handles.get(commit.table), batch) for commit in others):
-            return None
-        self.context.committer.append(others, batch)
-        self.context.committer.append([last], batch)
-        self.report(replayed(self.feed, batch, commits, self.journal.note()))
-        return reached
 
     @again_on_conflict(_TRIES)
     def _undo(self, table: TableRef, position: Position, number: int) -> None:
@@ -256,26 +241,6 @@ def _unfit(position: Position, numbers: Mapping[TableRef, int]) -> str:
         f"batch {position.number} left other tables than there are (a table is missing or of "
         f"another time; {fact})"
     )
-
-
-def _noted(journal: Journal) -> tuple[Batch, list[Commit]] | None:
-    try:
-        return journal.last()
-    except LakeError:
-        return None  # torn: what it was about is undone
-
-
-def _is_of(lake: Store, commit: Commit, handle: DeltaTable | None, batch: Batch) -> bool:
-    """Whether a table can get a journal's rows of a batch, or has those and no other run's."""
-    if handle is None:
-        return False
-    if not is_done(handle, batch):
-        log, columns = log_of(lake, commit.table), pa.schema(handle.schema().to_arrow())
-        fits = is_laid_out_as(commit, handle) and not columns_misfit(commit, handle)
-        return fits and not outgrown_columns(log, commit, columns)
-    made = (entry for entry in handle.history() if entry.get(APP_ID) == batch.app_id)
-    own = next((entry for entry in made if int(entry[BATCH]) == batch.version), {})
-    return own.get(ATTEMPT) == commit.info.get(ATTEMPT)
 
 
 def _number_before(handle: DeltaTable, feed: str, most: int) -> int:

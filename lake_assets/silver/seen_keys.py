@@ -215,7 +215,7 @@ class SeenKeys:
                 handle = log.open(known.version)
         spans = [(at * self._slice_us, (at + 1) * self._slice_us - 1) for at in sorted(missing)]
         files = list(self._reader.files_within(handle, spans))
-        kept = kept_rows(handle) if files else {}
+        kept = kept_rows(log, handle) if files else {}
 
         def read(file: DataFile) -> KeyedRows:
             mask = kept.get(log.data_file(file.path))

@@ -64,7 +64,7 @@ def _rows(
     table: TableRef,
 ) -> Iterator[pa.Table]:
     log = log_of(context.lake, table)
-    kept = kept_rows(context.committer.fresh(table))
+    kept = kept_rows(log, context.committer.fresh(table))
     for file in files:
         rows = read_file(log, file, read_names(feed))
         rows = without_deleted(rows, kept.get(log.data_file(file.path)))

@@ -14,11 +14,13 @@ class Turn(Protocol):
         """Held within the block.
 
         Args:
-            finishes: a change that was cut off, and that is noted, first; not where all of silver
-                is derived again in its place, since that mends also what cannot be finished.
+            finishes: a change of the feed that was cut off, and that is noted, first; not where
+                all of its silver is derived again in its place, since that mends also what cannot
+                be finished. What others that fill the tables have noted is finished then, too, if
+                it can be.
 
         Raises:
-            LakeError: such a change cannot be finished.
+            LakeError: such a change cannot be finished, unless that is not asked for.
         """
 
 

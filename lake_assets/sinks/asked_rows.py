@@ -102,7 +102,7 @@ class AskedRows:
         sources = self.asked["source"].to_pylist()
         for number in numbers:
             wanted.setdefault(key_in(sources[number]), []).append(number)
-        columns, kept = columns_of_view(handle), kept_rows(handle)
+        columns, kept = columns_of_view(handle), kept_rows(self.log, handle)
         for piece in pieces_of(self.log, active_files(handle), columns, kept) if wanted else ():
             keys = key_texts(piece, self.key)
             having = [place for place, key in enumerate(keys) if key in wanted]

@@ -116,5 +116,5 @@ class SilverRows:
             handle = log.open(part.until.version)
             features_of(handle).ensure(Use.READ)
             self._columns[part.table] = pa.schema(handle.schema())
-            kept = kept_rows(handle)
+            kept = kept_rows(log, handle)
         yield from pieces_of(log, part.files, self._columns[part.table], kept)

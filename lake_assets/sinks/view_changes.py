@@ -208,7 +208,7 @@ _ByPath = Mapping[str, tuple[DataFile, Mask | None]]
 
 
 def _files_of(log: TableLog, handle: DeltaTable) -> _ByPath:
-    kept = kept_rows(handle)
+    kept = kept_rows(log, handle)
     ordered = sorted(active_files(handle), key=lambda file: file.path)
     return {file.path: (file, kept.get(log.data_file(file.path))) for file in ordered}
 

@@ -162,6 +162,13 @@ class LakeUri:
             raise LakeError(str(self), fact, "Name a folder on a local or mounted disk")
         return Path(self.path)
 
+    def overlaps(self, folder: Path) -> bool:
+        """Whether a folder of this machine is in it, or it is in the folder, links followed."""
+        if not self.is_local:
+            return False
+        own, other = self.as_path().resolve(), folder.resolve()
+        return own.is_relative_to(other) or other.is_relative_to(own)
+
     def for_spark(self) -> str:
         """As Spark's readers take it, with `delta.table_paths.SPARK_OPTIONS`: never encoded.
 

@@ -24,7 +24,11 @@ class FilesFound:
 
 @dataclass(kw_only=True)
 class BackfillTally:
-    """Sums of what a run's batches came to."""
+    """Sums of what a run's batches came to; its process may run other feeds meanwhile."""
+
+    feed: str
+    owner: str
+    """The feed whose tables it fills, and whose views are refreshed."""
 
     rows: Counter[str] = field(default_factory=Counter)
     """By table that demux fills: silver's, and quarantine."""
@@ -42,11 +46,13 @@ class BackfillTally:
 
     def add(self, event: StreamEvent) -> None:
         """Count what was done."""
-        if isinstance(event, GoldRefreshed):
+        if isinstance(event, GoldRefreshed) and event.feed == self.owner:
             for report in event.refreshed.reports:
                 for one in report.refreshed:
                     self.late[one.view] += one.late_rows
         if not isinstance(event, BatchReport) or not event.is_committed:
+            return
+        if event.feed != self.feed:
             return
         if event.stage is Stage.INGEST:
             self.taken += sum(event.rows.values())

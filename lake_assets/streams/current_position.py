@@ -33,6 +33,7 @@ def current_position(redo: Redo, state_dir: Path, bronze: DeltaTable) -> Positio
                 context=context,
                 journal=journal,
                 report=unheard,
+                turn=redo.demux.turn,
             )
             return recovery.run(tables_of_silver(context.lake, feed), bronze).position
     except StreamsLockedError:

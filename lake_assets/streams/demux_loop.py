@@ -256,7 +256,11 @@ class Follower:
         """What came to bronze, as tasks read it."""
         bronze, origin = bronze_of(self._feed.feed), self._feed.source.origin
         # Versions that only added files deleted no rows.
-        kept = {} if found.is_exact else kept_rows(self.demux.context.committer.fresh(bronze))
+        kept = (
+            {}
+            if found.is_exact
+            else kept_rows(self._log, self.demux.context.committer.fresh(bronze))
+        )
         files = [
             ScannedFile(file=place, size=file.size, kept=kept.get(place))
             for file in found.files

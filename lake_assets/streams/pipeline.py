@@ -28,11 +28,12 @@ from lake_assets.runtime.log_lines import about
 from lake_assets.settings.schema import StreamSettings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.recovery import Recovery
+from lake_assets.silver.turn import Turn
 from lake_assets.sources.catalog import source_of
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.streams.batch_attempts import FeedAttempts
-from lake_assets.streams.deduplication_turn import deduplication_turn
+from lake_assets.streams.deduplication_turn import DEMUX, deduplication_turn
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.triggers import ingest_every_s
@@ -41,7 +42,7 @@ from lake_assets.streams.waiting_rows import CatchUp
 
 def demux_journal(state_dir: Path, feed: Feed) -> Journal:
     """Where a feed's batch of demux is noted until it is whole."""
-    return journal_of(state_dir, feed.feed, "demux")
+    return journal_of(state_dir, feed.feed, DEMUX)
 
 
 def checkpoint_of(state_dir: Path, feed: str) -> Path:
@@ -157,8 +158,13 @@ def demux_of(pipeline: Pipeline, feed: Feed, schemas: Schemas) -> Demux:
         schemas=schemas,
         report=pipeline.report,
         feeds=pipeline.feeds,
-        turn=deduplication_turn(pipeline.context, pipeline.state_dir, feed),
+        turn=turn_of(pipeline, feed),
     )
+
+
+def turn_of(pipeline: Pipeline, feed: Feed) -> Turn:
+    """What is held while duplicates are told among rows of a feed that deduplicates."""
+    return deduplication_turn(pipeline.context, pipeline.state_dir, feed, pipeline.report)
 
 
 def recovery_of(pipeline: Pipeline, feed: Feed) -> Recovery:
@@ -169,6 +175,7 @@ def recovery_of(pipeline: Pipeline, feed: Feed) -> Recovery:
         context=pipeline.context,
         journal=pipeline.journal(feed),
         report=pipeline.report,
+        turn=turn_of(pipeline, feed),
     )
 
 

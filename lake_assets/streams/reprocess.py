@@ -244,7 +244,7 @@ def _redo(
                     schemas=payload_format,
                     report=unheard,
                     rounds=False,
-                    turn=deduplication_turn(context, settings.state_dir, feed),
+                    turn=deduplication_turn(context, settings.state_dir, feed, unheard),
                 ),
                 journal=reprocess_journal(context.lake, feed),
             )

@@ -1,7 +1,7 @@
 import pytest
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
-from lake_assets.delta.commit_journal import Journal
+from lake_assets.delta.commit_journal import Journal, feeds_noted, journal_of
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import bronze_of, quarantine_of
 
@@ -76,7 +76,17 @@ def test_a_damaged_journal_is_an_error_and_no_empty_answer(journal, text):
         journal.last()
 
 
-def test_the_journal_of_another_feed_is_beside_it(journal):
-    assert journal.of_another("games", "old_games").path == journal.path.with_name(
-        "old_games-demux.json"
-    )
+def test_a_batch_that_is_undone_is_noted_no_more(journal):
+    journal.forget()
+    journal.write(BATCH, COMMITS)
+    journal.forget()
+    assert journal.last() is None
+
+
+def test_feeds_that_have_a_journal_of_a_stage_are_known_whether_or_not_anybody_declares_them(
+    tmp_path,
+):
+    assert feeds_noted(tmp_path, "demux") == set()
+    for feed, task in (("games", "demux"), ("old_games", "demux"), ("more", "redo")):
+        journal_of(tmp_path, feed, task).write(BATCH, [])
+    assert feeds_noted(tmp_path, "demux") == {"games", "old_games"}

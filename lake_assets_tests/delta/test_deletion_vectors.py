@@ -11,12 +11,19 @@ from deltalake import DeltaTable
 from lake_assets.delta.added_files import gained_between
 from lake_assets.delta.commit import Batch
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.deletion_vectors import deleted_rows, kept_rows, undeleted, without_deleted
+from lake_assets.delta.deletion_vectors import (
+    deleted_rows,
+    has_deleted_rows,
+    kept_rows,
+    undeleted,
+    without_deleted,
+)
 from lake_assets.delta.find_rows import find_rows
 from lake_assets.delta.log_history import newest_of, rows_of, state_of
-from lake_assets.delta.table_paths import data_file, folder_of
+from lake_assets.delta.table_log import log_of
 from lake_assets.delta.widen import widen
 from lake_assets.errors import TableFeatureError
+from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.table_logs import commit_file, local_log
 
@@ -57,11 +64,27 @@ def deleted(tmp_path, committer, land):
     return DeltaTable(tmp_path / UNO.relative)
 
 
-def test_the_rows_that_are_left_are_known_by_file(deleted):
+def test_the_rows_that_are_left_are_known_by_file(deleted, tmp_path):
     (file,) = active_files(deleted)
-    kept = kept_rows(deleted)[data_file(folder_of(deleted), file.path)]
+    log = local_log(tmp_path / UNO.relative)
+    kept = kept_rows(log, deleted)[log.data_file(file.path)]
     assert tuple(np.flatnonzero(~kept)) == GONE
     assert deleted_rows(deleted) == len(GONE)
+
+
+@pytest.mark.parametrize("linked", ["lake", "table"])
+def test_they_are_known_where_a_lake_or_a_table_is_behind_a_link(deleted, tmp_path, linked):
+    # deltalake follows links, and names files by where they lead.
+    link = tmp_path / "link"
+    if linked == "lake":
+        link.symlink_to(tmp_path)
+    else:
+        (link / "silver").mkdir(parents=True)
+        (link / UNO.relative).symlink_to(tmp_path / UNO.relative)
+    log = log_of(LocalStore.at(link), UNO)
+    (file,) = active_files(deleted)
+    assert [*kept_rows(log, log.open())] == [log.data_file(file.path)]
+    assert len(find_rows(log, log.open(), {"n": GONE[0]}, [])) == 0
 
 
 def test_beside_features_that_deltalake_does_not_know_they_are_refused(deleted, tmp_path):
@@ -71,13 +94,13 @@ def test_beside_features_that_deltalake_does_not_know_they_are_refused(deleted, 
     commit_file(tmp_path / UNO.relative, 3).write_text(json.dumps({"protocol": protocol}))
     deleted.update_incremental()
     with pytest.raises(TableFeatureError, match=r"REORG TABLE .* DROP FEATURE deletionVectors"):
-        kept_rows(deleted)
+        kept_rows(local_log(tmp_path / UNO.relative), deleted)
 
 
 @pytest.mark.usefixtures("deleted")
 def test_a_table_without_the_feature_has_none(tmp_path):
     before = DeltaTable(tmp_path / UNO.relative, version=1)
-    assert (kept_rows(before), deleted_rows(before), rows_of(before)) == ({}, 0, 30)
+    assert (has_deleted_rows(before), deleted_rows(before), rows_of(before)) == (False, 0, 30)
 
 
 def test_they_are_not_counted(deleted):

@@ -172,7 +172,7 @@ def test_files_go_into_the_tables_of_a_topic_and_name_their_place_as_it_does(loa
     assert old.source.origin.identity == ("listing", "ordinal")
     assert feeds["orders"].source.origin.in_silver.further == ()
     names = [expectation.name for expectation in old.expectations]
-    assert names == ["has_total", "where_of_files_of_orders"]
+    assert names == ["where_of_files_of_orders", "has_total"]
     assert [one.name for one in expectations_of_tables(old)] == ["has_total"]
     assert [one.name for one in expectations_of_tables(feeds["orders"])] == ["has_total"]
 
@@ -194,6 +194,12 @@ def test_files_are_not_routed_by_what_only_topics_have(load):
 def test_where_goes_with_into(load):
     with pytest.raises(FeedError, match="line 7: where: goes with `into`"):
         load(orders=f"{ORDERS}where: total > 0\n")
+
+
+def test_an_expectation_of_the_tables_is_not_called_as_where_is(load):
+    orders = ORDERS.replace("name: has_total", "name: where_of_files_of_orders")
+    with pytest.raises(FeedError, match=r"line 4: where: .*'orders' has an expectation called so"):
+        load(orders=orders, files=f"{FILES}where: total > 0\ninto: orders\n")
 
 
 def test_a_run_that_is_neither_a_schedule_nor_manual_is_told_what_it_may_be(load):

@@ -116,6 +116,18 @@ def test_a_row_that_fails_is_counted_for_the_driver_to_stop(acted):
     assert outcome[UNO].judged["fail"] == Judged(seen=2, violated=2, examples=origins(0, 1))
 
 
+def test_of_a_row_that_violates_a_final_rule_nothing_else_is_expected(acted):
+    where = Rule(name="where", action=Action.DROP, keys=EVERYWHERE, is_final=True)
+    found, outcome = acted([where, KEEP, FAIL], ([UNO, UNO], [0b111, 0b110]))
+    assert places(found) == [None, QUARANTINE]
+    assert outcome[UNO].dropped == 1
+    assert {name: judged.violated for name, judged in outcome[UNO].judged.items()} == {
+        "where": 1,
+        "refuse": 1,
+        "fail": 1,
+    }
+
+
 def test_refused_rows_are_judged_by_nothing(acted):
     found, outcome = acted([DROP], ([QUARANTINE, None, UNO], [1, 1, 0]))
     assert places(found) == [QUARANTINE, None, UNO]

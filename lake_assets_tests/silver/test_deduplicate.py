@@ -178,7 +178,20 @@ def test_a_duplicate_is_noted_with_its_origin_and_that_of_the_row_that_stays(lak
         "first_topic": "t",
         "first_partition": 0,
         "first_offset": 0,
+        "first_feed": "games",
     }
+
+
+def test_a_row_that_stays_of_a_feed_whose_file_was_taken_away_is_named_as_its(lake):
+    lake.batch(sent(("a", 0)))
+    (file,) = lake.written(sent(("b", 0), first=1)).written[TABLES[0]].files
+    path = lake.folder(TABLES[0]) / file.path
+    whose = pa.array(["old_games"])
+    rows = read_table(path, partitioning=None).append_column("_feed", whose)
+    write_deltalake(lake.folder(TABLES[0]), rows, mode="append", schema_mode="merge")
+    lake.batch(sent(("b", 0.5), first=2))
+    (row,) = lake.read(DUPLICATES)
+    assert (row["first_feed"], row["first_offset"]) == ("old_games", 1)
 
 
 def test_a_batch_of_nothing_but_duplicates_leaves_no_file_behind(lake):

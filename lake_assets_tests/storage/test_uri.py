@@ -110,6 +110,19 @@ def test_a_local_place_is_a_path_and_another_is_none():
         LakeUri.parse("s3://bucket/a").as_path()
 
 
+def test_folders_overlap_a_place_that_they_are_in_or_that_is_in_them_links_followed(tmp_path):
+    lake, other = tmp_path / "data" / "lake", tmp_path / "other"
+    (lake / "silver").mkdir(parents=True)
+    other.mkdir()
+    (tmp_path / "link").symlink_to(lake)
+    place = LakeUri.local(tmp_path / "link")
+    overlapping = [lake, lake / "silver", tmp_path / "link" / "silver", tmp_path / "data"]
+    assert [place.overlaps(folder) for folder in overlapping] == [True] * 4
+    apart = [other, tmp_path / "data" / "lake2", tmp_path / "data" / "none"]
+    assert [place.overlaps(folder) for folder in apart] == [False] * 3
+    assert not LakeUri.parse("s3://bucket/a").overlaps(Path("/"))
+
+
 def test_a_place_is_a_value():
     one, same = LakeUri.parse("s3://bucket/a"), LakeUri.parse("s3a://bucket/a/")
     assert {one: 1}[same] == 1

@@ -24,10 +24,9 @@ from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.selecting import with_select
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.streams.deduplication_turn import deduplication_turn
 from lake_assets.streams.demux_loop import Follower
 from lake_assets.streams.noted_changes import reprocess_journal
-from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
+from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest, turn_of
 from lake_assets.streams.reprocess import finish_interrupted, rebuild
 from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.single_pass import SinglePass
@@ -147,7 +146,7 @@ class StreamedLake:
                 format=payload_format,
                 schemas=payload_format,
                 report=self.reports.append,
-                turn=deduplication_turn(pipeline.context, self.settings.state_dir, feed),
+                turn=turn_of(pipeline, feed),
             )
             journal = reprocess_journal(pipeline.context.lake, feed)
             yield Redo(session=self.spark, demux=demux, journal=journal)

@@ -16,9 +16,8 @@ from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.selecting import with_select
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.streams.deduplication_turn import deduplication_turn
 from lake_assets.streams.noted_changes import reprocess_journal
-from lake_assets.streams.pipeline import follower_of
+from lake_assets.streams.pipeline import follower_of, turn_of
 from lake_assets.streams.reprocess import rebuild
 from lake_assets_tests.events import AT
 from lake_assets_tests.known_topic import NOWHERE, known_topic
@@ -52,7 +51,7 @@ class JsonLake(StreamedLake):
             format=found,
             schemas=found,
             report=self.reports.append,
-            turn=deduplication_turn(pipeline.context, self.settings.state_dir, declared),
+            turn=turn_of(pipeline, declared),
         )
 
     def _follower(self, pipeline, declared):

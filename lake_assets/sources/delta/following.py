@@ -13,7 +13,7 @@ from deltalake.exceptions import DeltaError
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files, written_at
-from lake_assets.delta.deletion_vectors import kept_rows
+from lake_assets.delta.deletion_vectors import has_deleted_rows
 from lake_assets.delta.log_tail import actions_of, file_of, newest_version
 from lake_assets.errors import LakeError, SourceError, first_line
 from lake_assets.model.delta_source import DeltaSource
@@ -118,7 +118,7 @@ class Following:
 
     def _snapshot(self) -> Iterator[Entry]:
         """All files that the table has now."""
-        if kept_rows(self._handle):
+        if has_deleted_rows(self._handle):
             fact = "has deletion vectors, and is to be read as a whole"
             step = f"Run REORG TABLE delta.`{self._source.path}` APPLY (PURGE) in Spark"
             raise SourceError(self._source.title, fact, step)

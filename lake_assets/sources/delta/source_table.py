@@ -61,8 +61,8 @@ def open_source(source: DeltaSource, lake: Store, known: Reached | None) -> Delt
         SourceError: it is a table of this lake, another one, or cannot be read.
         TableFeatureError: it has features that are not supported here.
     """
-    if lake.root.is_local and Path(source.path).is_relative_to(lake.root.as_path()):
-        fact = "is in this lake, and what a feed writes it must not read again"
+    if lake.root.overlaps(Path(source.path)):
+        fact = "is in this lake, or has it in it, and what a feed writes it must not read again"
         raise SourceError(source.title, fact, "Derive tables of the lake by gold views")
     try:
         handle = log_of_source(source).open()
