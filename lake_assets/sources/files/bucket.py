@@ -59,7 +59,7 @@ class Bucket:
         self._files = BucketFiles(self._root, self._options)
         self._ahead = ReadAhead(self._read)
         self._others = set[ObjectSeen]()
-        self._empty: dict[str, bool] = {}
+        self._empty: dict[ObjectSeen, bool] = {}
 
     def ensure(self, *, timeout_s: float | None = None) -> None:
         """As `FilePlace` has it: a prefix that nothing is below is one, too."""
@@ -207,25 +207,31 @@ class Bucket:
                 for seen in page:
                     name = seen.key[begins:]
                     if in_order:
-                        self._ensure_order(before, seen.key)
-                        before = seen.key
-                    if self._source.matches(name) and self._is_file(seen):
+                        self._ensure_order(before, seen)
+                        before = max(before, seen.key)
+                    # The mark of the prefix itself has no name below it.
+                    if name and self._source.matches(name) and self._is_file(seen):
                         yield _found(seen, name)
 
-    def _ensure_order(self, before: str, key: str) -> None:
+    def _ensure_order(self, before: str, seen: ObjectSeen) -> None:
+        # What has no byte may be a mark of a folder, `a/`, which comes after `a-b` as `a`.
+        key = seen.key if seen.size else f"{seen.key}/"
         if key < before:
             fact = "is not listed in the order of names, which `discovery: ordered` needs"
             raise SourceError(str(self._root), fact, "Use a general purpose bucket, or `list`")
 
     def _is_file(self, seen: ObjectSeen) -> bool:
-        """Whether a name without a byte is a file: a mark of a folder (`a/`) is listed as `a`."""
+        """Whether a name without a byte is a file: a mark of a folder (`a/`) is listed as `a`.
+
+        There may be a file `a` as well, which is another.
+        """
         if seen.size:
             return True
-        known = self._empty.get(seen.key)
+        known = self._empty.get(seen)
         if known is None:
             if len(self._empty) >= _KNOWN_EMPTY:
                 self._empty.clear()
-            known = self._empty[seen.key] = self._files.stat(seen.key) is not None
+            known = self._empty[seen] = self._stat(seen.key) == seen
         return known
 
     def _stat(self, key: str) -> ObjectSeen | None:

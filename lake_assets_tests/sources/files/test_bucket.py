@@ -329,3 +329,27 @@ def test_a_file_in_cold_storage_is_a_bad_one(folder):
     ((value, problem),) = told(read(folder.reader()), "value", "_problem")
     assert value is None
     assert "is in a class of storage that is not read" in problem
+
+
+def test_a_mark_of_a_folder_between_names_in_order_is_passed_over(folder):
+    """`2026/` is listed after `2026-01`, and as `2026`."""
+    for name in ("2026-01", "2026-02"):
+        folder.put(name, {"bpm": 1})
+    put_mark(folder, "in/2026/")
+    feed = folder.feed(discovery="ordered")
+    assert read(folder.reader(feed))["_file"].to_pylist() == ["2026-01", "2026-02"]
+    found = folder.place_of(feed).files_after("2026-02", 9)
+    assert ([*found.files], found.is_last) == ([], True)
+
+
+@pytest.mark.parametrize("discovery_", ["list", "ordered"])
+def test_a_mark_of_a_folder_beside_a_file_of_its_name_is_no_change_of_that(folder, discovery_):
+    for name in ("a", "a-b", "b"):
+        folder.put(name, {"bpm": 1})
+    put_mark(folder, "in/a/")
+    feed = folder.feed(discovery=discovery_)
+    for start in (0, 3):
+        rows = read(folder.reader(feed, start=start))
+        assert sorted(rows["_file"].to_pylist()) == ([] if start else ["a", "a-b", "b"])
+    assert changes_in(folder.lake, "beats") == []
+    assert not has_new_files(feed, folder.lake)
