@@ -23,12 +23,11 @@ COPIED_BYTES = 5 * 1024**3
 _PIECE_BYTES = 8 * 1024 * 1024
 """Of a file that goes through this machine, and of two that are compared."""
 
-
 _PART_BYTES, _MOST_PARTS = 8 * 1024 * 1024, 10_000
 """Bytes of a part of a file that goes through here, at least, and parts that S3 takes."""
 
-_COLD = "InvalidObjectState"
-"""What S3 answers of a file in Glacier's classes."""
+_COLD = ("InvalidObjectState", "ObjectNotInActiveTier")
+"""What S3 answers of a file in Glacier's classes that is read, or copied."""
 
 
 class ObjectSeen(NamedTuple):
@@ -112,8 +111,7 @@ class BucketFiles:
             except PreconditionError as problem:
                 raise OtherContentError from problem
             except BaseError as problem:
-                if _COLD in str(problem):
-                    raise ColdFileError from problem
+                _ensure_not_cold(problem)
                 raise
         if len(content) != end - start:
             raise OtherContentError
@@ -143,10 +141,14 @@ class BucketFiles:
         Raises as `read`; what the copy is of, if somebody writes the file meanwhile, is not said.
         """
         with told(self._place(seen.key), "copied"):
-            if seen.size <= COPIED_BYTES:
-                obstore.copy(self._bucket, seen.key, key)
-            else:
+            if seen.size > COPIED_BYTES:
                 self._write(key, seen)
+                return
+            try:
+                obstore.copy(self._bucket, seen.key, key)
+            except BaseError as problem:
+                _ensure_not_cold(problem)
+                raise
 
     def delete(self, key: str) -> None:
         """Delete a file; nothing happens if there is none."""
@@ -176,6 +178,11 @@ class BucketFiles:
 def _seen(one: "obstore.ObjectMeta") -> ObjectSeen:
     modified_s = int(one["last_modified"].timestamp())
     return ObjectSeen(one["path"], one["size"], modified_s, _etag(one["e_tag"]))
+
+
+def _ensure_not_cold(problem: BaseError) -> None:
+    if any(word in str(problem) for word in _COLD):
+        raise ColdFileError from problem
 
 
 def _etag(told: str | None) -> str:

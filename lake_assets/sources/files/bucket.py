@@ -4,6 +4,7 @@ What is declared and what a bucket answers become names below the prefix and err
 """
 
 import errno
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -30,6 +31,8 @@ from lake_assets.storage.bucket_files import (
     OtherContentError,
 )
 from lake_assets.storage.uri import LakeUri
+
+_LOG = logging.getLogger(__name__)
 
 _KNOWN_EMPTY = 100_000
 """Files without a byte that are remembered: of each is asked once whether it is one."""
@@ -125,13 +128,6 @@ class Bucket:
             return None
         return Present(size=now.size, is_as_found=False, open=self.opener(now))
 
-    def _is_there(self, file: Found, read: Read) -> bool:
-        """Whether a file that was asked for came as it was found."""
-        try:
-            return len(read(self._seen(file), 0, file.size)) == file.size
-        except (FileNotFoundError, OtherContentError, ColdFileError):
-            return False
-
     def begin_archive(self) -> None:
         """As `FilePlace` has it: a prefix needs no making."""
 
@@ -140,7 +136,7 @@ class Bucket:
 
         A kill between the two leaves both, and the next call finds the copy and does not make
         another. A file that is written in the moment between the last look and the deletion is
-        lost, as long as the bucket keeps no versions.
+        lost, as long as the bucket keeps no versions. One in cold storage stays.
         """
         name, key = entry.file.name, self._key(entry.file.name)
         now = self.look(name)
@@ -154,7 +150,11 @@ class Bucket:
                 with self._asking():
                     self._files.delete(key)
             return
-        self._ensure_archived(entry, self._seen(now))
+        try:
+            self._ensure_archived(entry, self._seen(now))
+        except ColdFileError:
+            _LOG.warning("file %r stays: it is in a class of storage that is not copied", name)
+            return
         now = self.look(name)
         if now is not None and now.is_as(entry.file):
             with self._asking():
@@ -175,12 +175,18 @@ class Bucket:
                     if there is None:
                         self._files.copy(seen, key)
                         return
-                    if self._files.is_same(seen, there):
+                    if self._is_same(seen, there):
                         return
         except OtherContentError as problem:
             words = "was written while it was archived"
             raise FileNotFoundError(errno.ENOENT, words, entry.file.name) from problem
         raise FileExistsError(errno.EEXIST, "is there already, and another file", names[-1])
+
+    def _is_same(self, seen: ObjectSeen, there: ObjectSeen) -> bool:
+        try:
+            return self._files.is_same(seen, there)
+        except ColdFileError:
+            return False  # nobody can tell of either: under another name nothing is lost
 
     def _archived(self, entry: Entry) -> tuple[str, ...]:
         """Keys that a file may have in the archive: its name's, or that and its first offset."""
@@ -188,6 +194,13 @@ class Bucket:
             return ()
         plain = _below(LakeUri.parse(self._source.archive), entry.file.name)
         return plain, f"{plain}.{entry.first}"
+
+    def _is_there(self, file: Found, read: Read) -> bool:
+        """Whether a file that was asked for came as it was found."""
+        try:
+            return len(read(self._seen(file), 0, file.size)) == file.size
+        except (FileNotFoundError, OtherContentError, ColdFileError):
+            return False
 
     def _is_of(self, entry: Entry, seen: ObjectSeen) -> bool:
         if seen.size != entry.file.size:

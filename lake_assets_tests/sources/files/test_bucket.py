@@ -322,13 +322,35 @@ def test_a_bucket_that_is_away_keeps_files_from_counting_as_gone(folder):
         list(read_part(away, Cut.of(feed), Part(entry=entry, start=0, end=1)))
 
 
-def test_a_file_in_cold_storage_is_a_bad_one(folder):
-    url = f"{folder.server.url}/{folder.bucket}/in/a"
-    cold = {"x-amz-storage-class": "GLACIER"}
-    httpx.put(url, content=b"{}\n", headers=cold, trust_env=False).raise_for_status()
-    ((value, problem),) = told(read(folder.reader()), "value", "_problem")
-    assert value is None
+def test_a_file_in_cold_storage_is_a_bad_one_and_stays_where_it_is(folder):
+    put_cold(folder, "in/a", b"{}\n")
+    folder.put("b", {"bpm": 1})
+    feed = folder.feed(**folder.leaving("archive"))
+    (_, value, problem), (name, *_) = told(
+        read(folder.reader(feed)), "_file", "value", "_problem"
+    )
+    assert (value, name) == (None, "b")
     assert "is in a class of storage that is not read" in problem
+    assert clean(folder.place_of(feed), entries_from(folder.lake, "beats", 0, 9)) == 2
+    assert (folder.names(), folder.archived()) == (["a"], ["b"])
+
+
+def test_a_cold_file_in_the_archive_keeps_no_other_from_leaving(folder):
+    """Nobody can tell whether it is the file's: one that came in parts has another tag there."""
+    feed = folder.feed(**folder.leaving("archive"))
+    folder.put_in_parts("a", b'{"bpm": 1}\n')
+    read(folder.reader(feed))
+    put_cold(folder, "done/a", b'{"bpm": 9}\n')
+    (entry,) = entries_from(folder.lake, "beats", 0, 9)
+    folder.place_of(feed).leave(entry, makes_archive=False)
+    assert (folder.names(), folder.archived()) == ([], ["a", "a.0"])
+    assert folder.get("done/a.0") == b'{"bpm": 1}\n'
+
+
+def put_cold(folder, key, content):
+    url = f"{folder.server.url}/{folder.bucket}/{key}"
+    cold = {"x-amz-storage-class": "GLACIER"}
+    httpx.put(url, content=content, headers=cold, trust_env=False).raise_for_status()
 
 
 def test_a_mark_of_a_folder_between_names_in_order_is_passed_over(folder):
