@@ -3,7 +3,6 @@
 What is declared and what a bucket answers become names below the prefix and errors of the source.
 """
 
-import errno
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,12 +17,12 @@ from lake_assets.model.files_source import FilesSource
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.secrets import Secrets
 from lake_assets.sources.files.bucket_ahead import Read, ReadAhead
+from lake_assets.sources.files.bucket_archive import BucketArchive, below
 from lake_assets.sources.files.bucket_stream import BucketStream
 from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry
-from lake_assets.sources.files.opening import BadFileError, Opener
+from lake_assets.sources.files.opening import Opener
 from lake_assets.sources.files.place import InOrder, Present
-from lake_assets.sources.files.samples import sample_of
 from lake_assets.storage.bucket_files import (
     BucketFiles,
     ColdFileError,
@@ -61,6 +60,7 @@ class Bucket:
         self._root = LakeUri.parse(source.path)
         self._files = BucketFiles(self._root, self._options)
         self._ahead = ReadAhead(self._read)
+        self._archive = BucketArchive(source.archive, self._files, self._opener)
         self._others = set[ObjectSeen]()
         self._empty: dict[ObjectSeen, bool] = {}
 
@@ -120,9 +120,9 @@ class Bucket:
         now = self.look(entry.file.name)
         if now is not None and now.is_as(entry.file):
             return Present(size=now.size, is_as_found=True, open=self.opener(now))
-        for key in self._archived(entry):
+        for key in self._archive.keys(entry):
             seen = self._stat(key)
-            if seen is not None and self._is_of(entry, seen):
+            if seen is not None and self._archive.is_of(entry, seen):
                 return Present(size=seen.size, is_as_found=True, open=self._opener(seen))
         if now is None:
             return None
@@ -151,7 +151,8 @@ class Bucket:
                     self._files.delete(key)
             return
         try:
-            self._ensure_archived(entry, self._seen(now))
+            with self._asking():
+                self._archive.ensure(entry, self._seen(now))
         except ColdFileError:
             _LOG.warning("file %r stays: it is in a class of storage that is not copied", name)
             return
@@ -160,41 +161,6 @@ class Bucket:
             with self._asking():
                 self._files.delete(key)
 
-    def _ensure_archived(self, entry: Entry, seen: ObjectSeen) -> None:
-        """Have a copy of a file in the archive.
-
-        Raises:
-            FileExistsError: other files have both of its names there.
-            FileNotFoundError: it went, or is another by now.
-        """
-        names = self._archived(entry)
-        try:
-            with self._asking():
-                for key in names:
-                    there = self._files.stat(key)
-                    if there is None:
-                        self._files.copy(seen, key)
-                        return
-                    if self._is_same(seen, there):
-                        return
-        except OtherContentError as problem:
-            words = "was written while it was archived"
-            raise FileNotFoundError(errno.ENOENT, words, entry.file.name) from problem
-        raise FileExistsError(errno.EEXIST, "is there already, and another file", names[-1])
-
-    def _is_same(self, seen: ObjectSeen, there: ObjectSeen) -> bool:
-        try:
-            return self._files.is_same(seen, there)
-        except ColdFileError:
-            return False  # nobody can tell of either: under another name nothing is lost
-
-    def _archived(self, entry: Entry) -> tuple[str, ...]:
-        """Keys that a file may have in the archive: its name's, or that and its first offset."""
-        if self._source.archive is None:
-            return ()
-        plain = _below(LakeUri.parse(self._source.archive), entry.file.name)
-        return plain, f"{plain}.{entry.first}"
-
     def _is_there(self, file: Found, read: Read) -> bool:
         """Whether a file that was asked for came as it was found."""
         try:
@@ -202,18 +168,8 @@ class Bucket:
         except (FileNotFoundError, OtherContentError, ColdFileError):
             return False
 
-    def _is_of(self, entry: Entry, seen: ObjectSeen) -> bool:
-        if seen.size != entry.file.size:
-            return False
-        if self._files.are_alike(seen.etag, entry.file.etag):
-            return True
-        try:
-            return bool(entry.sample) and sample_of(self._opener(seen), seen.size) == entry.sample
-        except (FileNotFoundError, BadFileError):
-            return False
-
     def _listed(self, last: str, *, in_order: bool = False) -> Iterator[Found]:
-        after, begins = (self._key(last) if last else ""), len(_below(self._root, ""))
+        after, begins = (self._key(last) if last else ""), len(below(self._root, ""))
         before = after
         with self._asking():
             for page in self._files.pages(self._root.path, after=after):
@@ -266,7 +222,7 @@ class Bucket:
         return ObjectSeen(self._key(file.name), file.size, file.modified_ns // 10**9, file.etag)
 
     def _key(self, name: str) -> str:
-        return _below(self._root, name)
+        return below(self._root, name)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -277,10 +233,6 @@ class Bucket:
             fact, step = self._secrets.masked(problem.fact), problem.next_step
             kind = SourceNotFoundError if isinstance(problem, NoBucketError) else SourceError
             raise kind(problem.thing, fact, step) from None
-
-
-def _below(place: LakeUri, name: str) -> str:
-    return f"{place.path}/{name}" if place.path else name
 
 
 def _found(seen: ObjectSeen, name: str) -> Found:

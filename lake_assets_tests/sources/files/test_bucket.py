@@ -294,6 +294,27 @@ def test_a_copy_is_known_whatever_its_tag_and_others_of_its_size_are_not(folder)
     assert read(folder.reader(feed))["value"].to_pylist() == [b'{"bpm": 1}', b'{"bpm": 2}']
 
 
+def test_a_file_whose_copy_is_written_over_stays_until_there_is_another(folder, monkeypatch):
+    """As by another feed that archives there, between its look for the name and ours."""
+    feed = folder.feed(**folder.leaving("archive"))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    (entry,) = entries_from(folder.lake, "beats", 0, 9)
+    real = bucket_files.BucketFiles.copy
+
+    def copy(files, seen, key):
+        real(files, seen, key)
+        folder.put_archived("a", b'{"bpm": 9}\n')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bucket_files.BucketFiles, "copy", copy)
+        assert clean(folder.place_of(feed), [entry]) == 0
+    assert (folder.names(), folder.archived()) == (["a"], ["a"])
+    assert clean(folder.place_of(feed), [entry]) == 1
+    assert (folder.names(), folder.archived()) == ([], ["a", "a.0"])
+    assert folder.get("done/a.0") == b'{"bpm": 1}\n'
+
+
 def test_a_file_that_a_bucket_does_not_copy_goes_through_this_machine(folder, monkeypatch):
     monkeypatch.setattr(bucket_files, "COPIED_BYTES", 1_000)
     monkeypatch.setattr(bucket_files, "_PIECE_BYTES", 700)
