@@ -347,9 +347,7 @@ def test_a_file_in_cold_storage_is_a_bad_one_and_stays_where_it_is(folder):
     put_cold(folder, "in/a", b"{}\n")
     folder.put("b", {"bpm": 1})
     feed = folder.feed(**folder.leaving("archive"))
-    (_, value, problem), (name, *_) = told(
-        read(folder.reader(feed)), "_file", "value", "_problem"
-    )
+    (_, value, problem), (name, *_) = told(read(folder.reader(feed)), "_file", "value", "_problem")
     assert (value, name) == (None, "b")
     assert "is in a class of storage that is not read" in problem
     assert clean(folder.place_of(feed), entries_from(folder.lake, "beats", 0, 9)) == 2
