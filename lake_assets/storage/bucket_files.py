@@ -58,7 +58,7 @@ class BucketFiles:
         self._root = root
         # Files are deleted one by one, which is all that some servers know of S3.
         usual = {"aws_disable_bulk_delete": "true"} if root.scheme == S3 else {}
-        self._bucket = open_bucket(root, {**usual, **options})
+        self._bucket = open_bucket(root, {**usual, **options}, is_foreign=True)
 
     def pages(
         self, prefix: str, *, after: str = "", most: int | None = None

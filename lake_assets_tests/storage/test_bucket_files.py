@@ -1,9 +1,14 @@
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
 import obstore
 import pytest
 
+from lake_assets.errors import LakeError
 from lake_assets.storage.bucket_files import BucketFiles, OtherContentError
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.uri import LakeUri
+from lake_assets_tests.storage.servers import KEYS
 
 
 @pytest.fixture
@@ -69,6 +74,30 @@ def test_files_are_the_same_by_their_content_whatever_their_tags(files, put):
     assert files.is_same(a, b._replace(etag=""))
     assert not files.is_same(a, c)
     assert not files.is_same(a, d)
+
+
+def test_a_declared_key_is_not_asked_with_a_token_of_the_environment(monkeypatch):
+    """As on a machine whose own credentials, the lake's, are of a role."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of-the-machine")
+    headers = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            headers.append(self.headers)
+            self.send_error(403)
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        options = {**KEYS, "aws_endpoint": f"http://127.0.0.1:{server.server_port}"}
+        for token in ({}, {"aws_session_token": "ours"}):
+            files = BucketFiles(
+                LakeUri.parse("s3://b"), {**options, **token, "aws_allow_http": "true"}
+            )
+            with pytest.raises(LakeError, match="the store refuses our credentials"):
+                next(files.pages(""))
+        server.shutdown()
+    assert [given["x-amz-security-token"] for given in headers] == [None, "ours"]
+    assert "Credential=test/" in headers[0]["authorization"]
 
 
 def test_tags_of_azure_and_google_say_nothing_of_the_content(root):
