@@ -73,6 +73,17 @@ def test_an_archive_that_files_cannot_go_to_is_refused(path, archive, why):
 
 @pytest.mark.parametrize(
     ("path", "archive"),
+    [("s3://landing/a/b", "s3://landing/a"), ("s3://a/b", "s3://a"), ("/data/a", "/data")],
+)
+def test_an_archive_that_the_path_is_in_is_refused_where_folders_are_gone_through(path, archive):
+    """`a/b/b/x` would go to `a/b/x`, and be found again as `x`."""
+    assert declared(path=path, archive=archive).archive == archive
+    with pytest.raises(ValidationError, match="path is in it"):
+        declared(path=path, archive=archive, pattern="**/*")
+
+
+@pytest.mark.parametrize(
+    ("path", "archive"),
     [("s3://landing/beats", "s3://landing/beats-done"), ("/data/beats", "/data/beats-done")],
 )
 def test_an_archive_may_have_a_name_that_begins_alike(path, archive):
