@@ -5,14 +5,18 @@ is not there, is another by now, or is in a class of storage that is not read.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import obstore
 from obstore.exceptions import BaseError, PreconditionError
 
 from lake_assets.storage.object_errors import ensure_bucket, told
-from lake_assets.storage.open_bucket import open_bucket
+from lake_assets.storage.open_bucket import Bucket, open_bucket
 from lake_assets.storage.uri import S3, LakeUri
+
+_COPY_TIMEOUT = "600s"
+"""For S3's answer to a copy, unless `timeout` is among the options: gigabytes take it a minute."""
 
 _LISTED = 1_000
 """Names of a bucket in one answer."""
@@ -58,7 +62,14 @@ class BucketFiles:
         self._root = root
         # Files are deleted one by one, which is all that some servers know of S3.
         usual = {"aws_disable_bulk_delete": "true"} if root.scheme == S3 else {}
-        self._bucket = open_bucket(root, {**usual, **options}, is_foreign=True)
+        self._options = {**usual, **options}
+        self._bucket = open_bucket(root, self._options, is_foreign=True)
+
+    @cached_property
+    def _patient(self) -> Bucket:
+        """The bucket for what it takes time to answer."""
+        patient = {"timeout": _COPY_TIMEOUT, **self._options}
+        return open_bucket(self._root, patient, is_foreign=True)
 
     def pages(
         self, prefix: str, *, after: str = "", most: int | None = None
@@ -145,7 +156,7 @@ class BucketFiles:
                 self._write(key, seen)
                 return
             try:
-                obstore.copy(self._bucket, seen.key, key)
+                obstore.copy(self._patient, seen.key, key)
             except BaseError as problem:
                 _ensure_not_cold(problem)
                 raise

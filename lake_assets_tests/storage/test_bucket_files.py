@@ -1,11 +1,13 @@
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from threading import Event, Thread
 
 import obstore
 import pytest
 
 from lake_assets.errors import LakeError
-from lake_assets.storage.bucket_files import BucketFiles, OtherContentError
+from lake_assets.storage import bucket_files
+from lake_assets.storage.bucket_files import BucketFiles, ObjectSeen, OtherContentError
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.storage.servers import KEYS
@@ -86,18 +88,40 @@ def test_a_declared_key_is_not_asked_with_a_token_of_the_environment(monkeypatch
             headers.append(self.headers)
             self.send_error(403)
 
-    with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        options = {**KEYS, "aws_endpoint": f"http://127.0.0.1:{server.server_port}"}
+    with answering(Answer) as options:
         for token in ({}, {"aws_session_token": "ours"}):
-            files = BucketFiles(
-                LakeUri.parse("s3://b"), {**options, **token, "aws_allow_http": "true"}
-            )
+            files = BucketFiles(LakeUri.parse("s3://b"), {**options, **token})
             with pytest.raises(LakeError, match="the store refuses our credentials"):
                 next(files.pages(""))
-        server.shutdown()
     assert [given["x-amz-security-token"] for given in headers] == [None, "ours"]
     assert "Credential=test/" in headers[0]["authorization"]
+
+
+def test_a_copy_is_waited_for_as_long_as_copies_take(monkeypatch):
+    """Not for the 30 s of other requests, of which there is no test that is short."""
+    monkeypatch.setattr(bucket_files, "_COPY_TIMEOUT", "1ms")
+    come = Event()
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_PUT(self):
+            come.wait(60)
+            self.send_error(500)
+
+    with answering(Slow) as options:
+        files = BucketFiles(LakeUri.parse("s3://b"), {**options, "max_retries": "0"})
+        with pytest.raises(LakeError, match="cannot be copied: the store does not answer"):
+            files.copy(ObjectSeen("a", 1, 0, "tag"), "b")
+        come.set()
+
+
+@contextmanager
+def answering(handler):
+    """Options of a server that is none of S3."""
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        yield {**KEYS, "aws_endpoint": url, "aws_allow_http": "true"}
+        server.shutdown()
 
 
 def test_tags_of_azure_and_google_say_nothing_of_the_content(root):
