@@ -47,8 +47,7 @@ _MOST = 10_000
 """New files that are held at once, sorted by their times."""
 
 _STEP_S = 5.0
-"""Seconds that a step lists files, and counts them, about: one that it has begun is counted to its
-end."""
+"""Seconds that a step lists files, and counts them, about: one that was begun is counted."""
 
 _AHEAD = 32
 """Files that a place may read before they are counted."""
@@ -158,7 +157,9 @@ class Discovery:
         except BaseException:
             self._walk = None  # what is left of it is not to be gone on with
             raise
-        self._new.sort(key=lambda file: (file.modified_ns, file.name))
+        # What goes and comes again meanwhile, a folder may list twice.
+        found = {(file.name, file.size, file.etag or file.modified_ns): file for file in self._new}
+        self._new = sorted(found.values(), key=lambda file: (file.modified_ns, file.name))
         return changes
 
     def _look_on(self) -> None:
