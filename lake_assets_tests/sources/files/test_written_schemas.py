@@ -80,8 +80,8 @@ def test_an_index_of_an_earlier_release_has_no_schemas_and_is_added_to(folder, m
     put(folder, "a", header() + block(beats(1)))
     rows = read(folder.reader(feed_of(folder), start=1))
     assert rows["_problem"].to_pylist() == [None]
-    index = DeltaTable(str(folder.root / "lake" / files_of("beats").relative))
-    index.optimize.compact()  # keeps the columns that the table has
+    table = DeltaTable(str(folder.root / "lake" / files_of("beats").relative))
+    table.optimize.compact()  # keeps the columns that the table has
     ((number, _),) = written_schemas(folder.lake, "beats")
     assert rows["value"][0].as_py()[2:10] == number.to_bytes(8, "little", signed=True)
 
