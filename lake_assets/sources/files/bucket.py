@@ -23,6 +23,7 @@ from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.opening import Opener
 from lake_assets.sources.files.place import InOrder, Present
+from lake_assets.sources.files.samples import tells_all
 from lake_assets.storage.bucket_files import (
     BucketFiles,
     ColdFileError,
@@ -126,7 +127,9 @@ class Bucket:
                 return Present(size=seen.size, is_as_found=True, open=self._opener(seen))
         if now is None:
             return None
-        return Present(size=now.size, is_as_found=False, open=self.opener(now))
+        # Encrypted anew, or put into another class of storage by a copy, it has another tag.
+        is_same = tells_all(now.size) and self._archive.is_of(entry, self._seen(now))
+        return Present(size=now.size, is_as_found=is_same, open=self.opener(now))
 
     def begin_archive(self) -> None:
         """As `FilePlace` has it: a prefix needs no making."""

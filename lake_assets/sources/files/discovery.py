@@ -193,13 +193,10 @@ class Discovery:
             return []
         at = datetime.now(UTC)
         known = samples_of(self._lake, self._feed, {file.name for file in settled})
+        states = (self._state(one, *known.get(one.name, (one.size, ""))) for one in settled)
         return [
-            Change(
-                file=file,
-                state=self._state(file, *known.get(file.name, (file.size, ""))),
-                noticed_at=at,
-            )
-            for file in settled
+            Change(file=file, state=state, noticed_at=at)
+            for file, state in zip(settled, states, strict=True)
         ]
 
     def _state(self, file: Found, size: int, sample: str) -> str:

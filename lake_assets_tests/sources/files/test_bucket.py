@@ -232,6 +232,24 @@ def test_the_same_content_that_is_put_again_is_no_change(folder):
     assert read(folder.reader())["value"].to_pylist() == [b'{"bpm": 1}']
 
 
+def test_content_that_has_another_tag_by_now_is_read_where_all_of_it_tells(folder):
+    """As of what is encrypted anew before it is read. More than the sample, nobody can compare."""
+    large = b'{"bpm": 2}\n' * 20_000
+    for name, content in (("a", b'{"bpm": 1}\n'), ("b", large)):
+        folder.put_bytes(name, content)
+    reader = folder.reader(max_rows=10**6)
+    end = reader.latestOffset({"at": 0}, None)
+    for name, content in (("a", b'{"bpm": 1}\n'), ("b", large)):
+        folder.put_in_parts(name, content)
+    rows = [b for part in reader.partitions({"at": 0}, end) for b in reader.read(part)]
+    reader.stop()
+    found = told(pa.Table.from_batches(rows), "_file", "value", "_problem")
+    assert ("a", b'{"bpm": 1}', None) in found
+    ((value, problem),) = [row[1:] for row in found if row[0] == "b"]
+    assert value is None
+    assert "was rewritten after it was found" in problem
+
+
 def test_a_mark_of_a_folder_is_no_file_and_asked_for_once(folder):
     put_mark(folder, "in/dir/")
     folder.put_bytes("empty", b"")
