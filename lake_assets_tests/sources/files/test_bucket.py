@@ -110,6 +110,20 @@ def test_what_passes_is_tried_again(folder, code, status):
     assert read(folder.reader(max_rows=10**6)).num_rows == 5_000
 
 
+def test_a_file_that_was_away_for_a_moment_is_no_bad_one(folder):
+    """As behind a gateway that knows of no server for a second, and says 404."""
+    folder.put("a", {"bpm": 1})
+    reader = folder.reader()
+    end = reader.latestOffset({"at": 0}, None)
+    for method in ("GET", "HEAD"):
+        path = f"/{folder.bucket}/in/a"
+        folder.server.refuse(method, path, "NoSuchKey", status=404, times=1)
+    rows = [b for part in reader.partitions({"at": 0}, end) for b in reader.read(part)]
+    reader.stop()
+    folder.server.forgive()
+    assert pa.Table.from_batches(rows)["value"].to_pylist() == [b'{"bpm": 1}']
+
+
 def test_a_server_that_is_not_there_is_told(folder):
     options = {**folder.options, "aws_endpoint": "http://127.0.0.1:9", "max_retries": "0"}
     with pytest.raises(SourceError, match="the store does not answer"):
