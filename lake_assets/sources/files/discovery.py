@@ -85,6 +85,7 @@ class Discovery:
         self._unsettled: set[str] = set()
         self._new: list[Found] = []
         self._looks = 0
+        self._ends_with_new = False  # a look came to the folder's end, what it found is counted
         self._lake, self._feed = lake, feed.feed
         self._schemas = KnownSchemas(lake, feed)
         self._load()
@@ -231,18 +232,18 @@ class Discovery:
             self._looks, self._ends_with_new = self._looks + 1, False
         return entries
 
-    _ends_with_new: bool = False
-    """Whether a look has come to the folder's end, and what it found is being counted."""
-
     def _counted(self, file: Found, first: int) -> Entry | None:
         """A file with its offsets; None if it went, or changes still."""
         opener = self._place.opener(file)
         try:
             measured = measure(self._cut, file.name, opener, file.size)
             sample = "" if measured.problem else sample_of(opener, file.size)
+            is_still = self._place.is_still(file)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            return None
-        if not self._place.is_still(file):
+            if self._place.look(file.name) is None:
+                return None
+            is_still = False  # it was away for a moment
+        if not is_still:
             self._settling.is_settled(file, self._clock(), file.modified_ns)
             self._unsettled.add(file.name)
             if self._source.discovery == "ordered":

@@ -124,6 +124,17 @@ def test_a_file_that_was_away_for_a_moment_is_no_bad_one(folder):
     assert pa.Table.from_batches(rows)["value"].to_pylist() == [b'{"bpm": 1}']
 
 
+@pytest.mark.parametrize("discovery_", ["list", "ordered"])
+def test_a_file_that_was_away_for_a_moment_is_found(folder, discovery_):
+    """In order it would never be looked for again."""
+    for name in ("a", "b"):
+        folder.put(name, {"bpm": 1})
+    folder.server.refuse("GET", f"/{folder.bucket}/in/a", "NoSuchKey", status=404, times=1)
+    rows = read(folder.reader(folder.feed(discovery=discovery_)))
+    folder.server.forgive()
+    assert sorted(rows["_file"].to_pylist()) == ["a", "b"]
+
+
 def test_a_server_that_is_not_there_is_told(folder):
     options = {**folder.options, "aws_endpoint": "http://127.0.0.1:9", "max_retries": "0"}
     with pytest.raises(SourceError, match="the store does not answer"):
