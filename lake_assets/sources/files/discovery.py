@@ -29,7 +29,7 @@ from lake_assets.sources.files.index import (
 )
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.known_names import KnownNames
-from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.measuring import Cut, Measured
 from lake_assets.sources.files.open_place import open_place
 from lake_assets.sources.files.opening import BadFileError
 from lake_assets.sources.files.place import FilePlace
@@ -242,7 +242,7 @@ class Discovery:
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             if self._place.look(file.name) is None:
                 return None
-            is_still = False  # it was away for a moment
+            measured, sample, is_still = Measured(lines=0), "", False  # it was away for a moment
         if not is_still:
             self._settling.is_settled(file, self._clock(), file.modified_ns)
             self._unsettled.add(file.name)
