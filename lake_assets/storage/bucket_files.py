@@ -5,7 +5,7 @@ is not there, is another by now, or is in a class of storage that is not read.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import lru_cache
 from typing import NamedTuple
 
 import obstore
@@ -14,6 +14,10 @@ from obstore.exceptions import BaseError, PreconditionError
 from lake_assets.storage.object_errors import ensure_bucket, told
 from lake_assets.storage.open_bucket import Bucket, open_bucket
 from lake_assets.storage.uri import S3, LakeUri
+
+_OPEN = 32
+"""Buckets that stay open in a process, with their connections and the credentials that a machine's
+role gave: each task of Spark's opens its own again, which would ask for these anew."""
 
 _COPY_TIMEOUT = "600s"
 """For S3's answer to a copy, unless `timeout` is among the options: gigabytes take it a minute."""
@@ -63,13 +67,12 @@ class BucketFiles:
         # Files are deleted one by one, which is all that some servers know of S3.
         usual = {"aws_disable_bulk_delete": "true"} if root.scheme == S3 else {}
         self._options = {**usual, **options}
-        self._bucket = open_bucket(root, self._options, is_foreign=True)
+        self._bucket = _opened(root, tuple(self._options.items()))
 
-    @cached_property
+    @property
     def _patient(self) -> Bucket:
         """The bucket for what it takes time to answer."""
-        patient = {"timeout": _COPY_TIMEOUT, **self._options}
-        return open_bucket(self._root, patient, is_foreign=True)
+        return _opened(self._root, (("timeout", _COPY_TIMEOUT), *self._options.items()))
 
     def pages(
         self, prefix: str, *, after: str = "", most: int | None = None
@@ -184,6 +187,11 @@ class BucketFiles:
 
     def _place(self, key: str) -> LakeUri:
         return LakeUri(self._root.scheme, self._root.bucket, key)
+
+
+@lru_cache(maxsize=_OPEN)
+def _opened(root: LakeUri, options: tuple[tuple[str, str], ...]) -> Bucket:
+    return open_bucket(root, dict(options), is_foreign=True)
 
 
 def _seen(one: "obstore.ObjectMeta") -> ObjectSeen:

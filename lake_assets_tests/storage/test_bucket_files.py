@@ -1,3 +1,4 @@
+import json
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Event, Thread
@@ -95,6 +96,41 @@ def test_a_declared_key_is_not_asked_with_a_token_of_the_environment(monkeypatch
                 next(files.pages(""))
     assert [given["x-amz-security-token"] for given in headers] == [None, "ours"]
     assert "Credential=test/" in headers[0]["authorization"]
+
+
+def test_a_machine_s_role_is_asked_for_once_by_all_that_read_a_bucket(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    login = {"AccessKeyId": "of-the-role", "SecretAccessKey": "x", "Token": "y"}
+    asked = []
+
+    class Machine(BaseHTTPRequestHandler):
+        def do_PUT(self):
+            self.answer("token")
+
+        def do_GET(self):
+            asked.append(self.path)
+            if self.path.endswith("/security-credentials/"):
+                self.answer("role")
+            elif self.path.endswith("/role"):
+                self.answer(json.dumps({**login, "Expiration": "2100-01-01T00:00:00Z"}))
+            else:
+                self.answer("<ListBucketResult></ListBucketResult>")
+
+        def answer(self, text):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+    with answering(Machine) as options:
+        given = {name: value for name, value in options.items() if name not in KEYS}
+        role = {"aws_metadata_endpoint": options["aws_endpoint"], **given}
+        for _ in range(3):
+            files = BucketFiles(LakeUri.parse("s3://b/in"), {**role, "aws_region": "r"})
+            assert listed(files) == []
+    assert sum(path.endswith("/role") for path in asked) == 1
+    assert sum("list-type=2" in path for path in asked) == 3
 
 
 def test_a_copy_is_waited_for_as_long_as_copies_take(monkeypatch):
