@@ -4,7 +4,9 @@ That the original goes then is `sources.files.bucket`'s.
 """
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
 
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.opening import BadFileError, Opener
@@ -44,6 +46,7 @@ class BucketArchive:
         """
         self._root = None if address is None else LakeUri.parse(address)
         self._files, self._open = files, open_file
+        self._claimed, self._lock = set[str](), Lock()
 
     def keys(self, entry: Entry) -> tuple[str, ...]:
         """Keys that a file may have there: its name's, or that and its first offset."""
@@ -75,16 +78,34 @@ class BucketArchive:
         names = self.keys(entry)
         try:
             for key in names:
-                there = self._files.stat(key)
-                if there is None:
-                    self._copy(entry, seen, key)
-                    return
-                if self._is_same(seen, there):
-                    return
+                with self._claim(key) as is_free:
+                    if is_free and self._has(entry, seen, key):
+                        return
         except OtherContentError as problem:
             words = "was written while it was archived"
             raise FileNotFoundError(errno.ENOENT, words, entry.file.name) from problem
         raise FileExistsError(errno.EEXIST, "is there already, and another file", names[-1])
+
+    @contextmanager
+    def _claim(self, key: str) -> Iterator[bool]:
+        """Whether no other file is on its way to a key: `a.7`, or `a` whose first offset is 7."""
+        with self._lock:
+            is_free = key not in self._claimed
+            self._claimed.add(key)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                with self._lock:
+                    self._claimed.remove(key)
+
+    def _has(self, entry: Entry, seen: ObjectSeen, key: str) -> bool:
+        """Whether a file's copy is under a key, where it is made if nothing is."""
+        there = self._files.stat(key)
+        if there is not None:
+            return self._is_same(seen, there)
+        self._copy(entry, seen, key)
+        return True
 
     def _copy(self, entry: Entry, seen: ObjectSeen, key: str) -> None:
         """Copy, and look: others may archive there, and Azure may copy after it has answered."""

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 
 import httpx
@@ -356,6 +357,27 @@ def test_a_file_whose_copy_is_written_over_stays_until_there_is_another(folder, 
     assert clean(folder.place_of(feed), [entry]) == 1
     assert (folder.names(), folder.archived()) == ([], ["a", "a.0"])
     assert folder.get("done/a.0") == b'{"bpm": 1}\n'
+
+
+def test_two_files_that_leave_at_once_never_get_one_name(folder, monkeypatch):
+    feed = folder.feed(**folder.leaving("archive"))
+    for name, bpm in (("a", 1), ("a.0", 2)):
+        folder.put(name, {"bpm": bpm})
+    read(folder.reader(feed))
+    folder.put_archived("a", b"of before\n")
+    real, both = bucket_files.BucketFiles.copy, threading.Barrier(2, timeout=60)
+
+    def copy(files, seen, key):
+        both.wait()
+        real(files, seen, key)
+
+    monkeypatch.setattr(bucket_files.BucketFiles, "copy", copy)
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert [entry.first for entry in entries] == [0, 1]
+    assert clean(folder.place_of(feed), entries) == 2
+    assert folder.names() == []
+    copies = {folder.get(f"done/{name}") for name in folder.archived()}
+    assert copies == {b"of before\n", b'{"bpm": 1}\n', b'{"bpm": 2}\n'}
 
 
 def test_a_file_that_a_bucket_does_not_copy_goes_through_this_machine(folder, monkeypatch):
