@@ -34,4 +34,8 @@ KeyName = Annotated[str, AfterValidator(_key)]
 class Noun(BaseModel):
     """Frozen, and without fields that nobody declared."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,  # a secret may be in it, and Dagster shows errors' causes
+    )

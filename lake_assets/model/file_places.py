@@ -58,8 +58,13 @@ FolderPath = Annotated[str, AfterValidator(_folder)]
 PlacePath = Annotated[str, AfterValidator(_place)]
 
 
-def refuse_archive(path: str, archive: str) -> None:
+def refuse_archive(path: str, archive: str, *, is_deep: bool) -> None:
     """Refuse an archive that files cannot go to, or would be found in again.
+
+    Args:
+        path: where files are.
+        archive: where they go.
+        is_deep: whether files of folders in it are read, which keep their folders' names.
 
     Raises:
         ValueError: with what is wrong.
@@ -70,6 +75,9 @@ def refuse_archive(path: str, archive: str) -> None:
         raise ValueError(message)
     if f"{archive}/".startswith(f"{path.rstrip('/')}/"):
         message = "archive: files would be found there again; name a folder that is not in path"
+        raise ValueError(message)
+    if is_deep and f"{path}/".startswith(f"{archive.rstrip('/')}/"):
+        message = "archive: path is in it, so that files of folders may be found there again"
         raise ValueError(message)
 
 

@@ -113,7 +113,7 @@ class FilesSource(OneSource):
 
     archive: PlacePath | None = None
     """Folder that files are moved to once bronze has all of their rows; of a bucket, a prefix in
-    the same one. Not in `path`."""
+    the same one. Not in `path`; where folders are gone through, nor one that `path` is in."""
 
     delete: bool = False
     """Whether files are deleted once bronze has all of their rows. What bronze then loses is lost.
@@ -144,7 +144,7 @@ class FilesSource(OneSource):
             message = "give `archive` or `delete`"
             raise ValueError(message)
         if self.archive:
-            refuse_archive(self.path, self.archive)
+            refuse_archive(self.path, self.archive, is_deep=self.is_deep)
         refuse_options(self.options, self.secrets, is_bucket=self.is_bucket)
         return self
 

@@ -5,14 +5,22 @@ is not there, is another by now, or is in a class of storage that is not read.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import obstore
 from obstore.exceptions import BaseError, PreconditionError
 
 from lake_assets.storage.object_errors import ensure_bucket, told
-from lake_assets.storage.open_bucket import open_bucket
+from lake_assets.storage.open_bucket import Bucket, open_bucket
 from lake_assets.storage.uri import S3, LakeUri
+
+_OPEN = 32
+"""Buckets that stay open in a process, with their connections and the credentials that a machine's
+role gave: each task of Spark's opens its own again, which would ask for these anew."""
+
+_COPY_TIMEOUT = "600s"
+"""For S3's answer to a copy, unless `timeout` is among the options: gigabytes take it a minute."""
 
 _LISTED = 1_000
 """Names of a bucket in one answer."""
@@ -23,12 +31,11 @@ COPIED_BYTES = 5 * 1024**3
 _PIECE_BYTES = 8 * 1024 * 1024
 """Of a file that goes through this machine, and of two that are compared."""
 
-
 _PART_BYTES, _MOST_PARTS = 8 * 1024 * 1024, 10_000
 """Bytes of a part of a file that goes through here, at least, and parts that S3 takes."""
 
-_COLD = "InvalidObjectState"
-"""What S3 answers of a file in Glacier's classes."""
+_COLD = ("InvalidObjectState", "ObjectNotInActiveTier")
+"""What S3 answers of a file in Glacier's classes that is read, or copied."""
 
 
 class ObjectSeen(NamedTuple):
@@ -59,7 +66,13 @@ class BucketFiles:
         self._root = root
         # Files are deleted one by one, which is all that some servers know of S3.
         usual = {"aws_disable_bulk_delete": "true"} if root.scheme == S3 else {}
-        self._bucket = open_bucket(root, {**usual, **options})
+        self._options = {**usual, **options}
+        self._bucket = _opened(root, tuple(self._options.items()))
+
+    @property
+    def _patient(self) -> Bucket:
+        """The bucket for what it takes time to answer."""
+        return _opened(self._root, (("timeout", _COPY_TIMEOUT), *self._options.items()))
 
     def pages(
         self, prefix: str, *, after: str = "", most: int | None = None
@@ -112,8 +125,7 @@ class BucketFiles:
             except PreconditionError as problem:
                 raise OtherContentError from problem
             except BaseError as problem:
-                if _COLD in str(problem):
-                    raise ColdFileError from problem
+                _ensure_not_cold(problem)
                 raise
         if len(content) != end - start:
             raise OtherContentError
@@ -143,10 +155,14 @@ class BucketFiles:
         Raises as `read`; what the copy is of, if somebody writes the file meanwhile, is not said.
         """
         with told(self._place(seen.key), "copied"):
-            if seen.size <= COPIED_BYTES:
-                obstore.copy(self._bucket, seen.key, key)
-            else:
+            if seen.size > COPIED_BYTES:
                 self._write(key, seen)
+                return
+            try:
+                obstore.copy(self._patient, seen.key, key)
+            except BaseError as problem:
+                _ensure_not_cold(problem)
+                raise
 
     def delete(self, key: str) -> None:
         """Delete a file; nothing happens if there is none."""
@@ -173,9 +189,19 @@ class BucketFiles:
         return LakeUri(self._root.scheme, self._root.bucket, key)
 
 
+@lru_cache(maxsize=_OPEN)
+def _opened(root: LakeUri, options: tuple[tuple[str, str], ...]) -> Bucket:
+    return open_bucket(root, dict(options), is_foreign=True)
+
+
 def _seen(one: "obstore.ObjectMeta") -> ObjectSeen:
     modified_s = int(one["last_modified"].timestamp())
     return ObjectSeen(one["path"], one["size"], modified_s, _etag(one["e_tag"]))
+
+
+def _ensure_not_cold(problem: BaseError) -> None:
+    if any(word in str(problem) for word in _COLD):
+        raise ColdFileError from problem
 
 
 def _etag(told: str | None) -> str:

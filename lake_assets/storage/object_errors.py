@@ -35,6 +35,9 @@ _TOO_OFTEN = ("SlowDown", "429 Too Many Requests", "503 Service Unavailable", "S
 _NOT_BUILT = "builder error"
 """What the client says of an address that it does not ask, such as one without encryption."""
 
+_PANIC = "PanicException"
+"""What obstore raises where it cannot make a request: no `Exception`, and of no module."""
+
 _NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
 
 
@@ -53,6 +56,12 @@ def told(file: LakeUri, what: str) -> Iterator[None]:
         raise FileNotFoundError(str(file)) from problem
     except (BaseError, OSError, ValueError) as problem:
         raise _unusable(file, what, problem) from problem
+    except BaseException as problem:
+        if type(problem).__name__ != _PANIC:
+            raise
+        fact = f"cannot be {what}: no request can be made with its options ({first_line(problem)})"
+        step = "Correct key, token, region and endpoint, also in the environment: a line's end?"
+        raise LakeError(str(file), fact, step) from problem
 
 
 def ensure_bucket(file: LakeUri, problem: FileNotFoundError) -> None:

@@ -48,7 +48,6 @@ _CLIENT = {
 
 _PREFIXES = ("aws_", "google_", "azure_")
 
-
 _ADDRESS = re.compile(r"https?://[^\s/]+\S*")
 
 
@@ -59,7 +58,24 @@ def _ensure_address(root: LakeUri, name: str, value: str) -> None:
         raise SettingsError(f"storage options of {root}", fact, "Write https://host:port")
 
 
-def open_bucket(root: LakeUri, options: Mapping[str, str]) -> Bucket:
+_KEY_ID = ("aws_access_key_id", "access_key_id")
+_KEY = ("aws_secret_access_key", "secret_access_key")
+_TOKEN = ("aws_session_token", "aws_token", "session_token", "token")
+
+
+def _without_token(config: Mapping[str, str]) -> dict[str, Any]:
+    """What has S3 asked with a declared key alone: obstore adds a token of the environment."""
+    key_id, key, token = (
+        next((config[name] for name in names if name in config), None)
+        for names in (_KEY_ID, _KEY, _TOKEN)
+    )
+    if key_id is None or key is None or token is not None:
+        return {}
+    login = {"access_key_id": key_id, "secret_access_key": key, "token": None, "expires_at": None}
+    return {"credential_provider": lambda: login}
+
+
+def open_bucket(root: LakeUri, options: Mapping[str, str], *, is_foreign: bool = False) -> Bucket:
     """Obstore's bucket of a place; nothing is asked of it yet.
 
     Args:
@@ -67,6 +83,8 @@ def open_bucket(root: LakeUri, options: Mapping[str, str]) -> Bucket:
         options: as deltalake takes them (`aws_access_key_id`, `aws_endpoint`, `aws_allow_http`,
             …), and `max_retries` and `retry_timeout`, in seconds. What is not there is looked for
             where obstore looks: in the environment, and in the service of the machine.
+        is_foreign: whether it may belong to others than the environment's credentials do, so that
+            a key and another one's token are never put together.
 
     Raises:
         SettingsError: an option is not known, or has a value that cannot be used.
@@ -83,7 +101,7 @@ def open_bucket(root: LakeUri, options: Mapping[str, str]) -> Bucket:
         retry = {"max_retries": int(retries), "retry_timeout": timedelta(seconds=float(retry_s))}
         more: dict[str, Any] = {"client_options": client, "retry_config": retry, "config": config}
         if root.scheme == S3:
-            return S3Store(root.bucket, **more)
+            return S3Store(root.bucket, **more, **(_without_token(config) if is_foreign else {}))
         if root.scheme == GCS:
             return GCSStore(root.bucket, **more)
         container, _, host = root.bucket.partition("@")

@@ -1,6 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
+from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 
 
@@ -73,6 +74,17 @@ def test_an_archive_that_files_cannot_go_to_is_refused(path, archive, why):
 
 @pytest.mark.parametrize(
     ("path", "archive"),
+    [("s3://landing/a/b", "s3://landing/a"), ("s3://a/b", "s3://a"), ("/data/a", "/data")],
+)
+def test_an_archive_that_the_path_is_in_is_refused_where_folders_are_gone_through(path, archive):
+    """`a/b/b/x` would go to `a/b/x`, and be found again as `x`."""
+    assert declared(path=path, archive=archive).archive == archive
+    with pytest.raises(ValidationError, match="path is in it"):
+        declared(path=path, archive=archive, pattern="**/*")
+
+
+@pytest.mark.parametrize(
+    ("path", "archive"),
     [("s3://landing/beats", "s3://landing/beats-done"), ("/data/beats", "/data/beats-done")],
 )
 def test_an_archive_may_have_a_name_that_begins_alike(path, archive):
@@ -92,9 +104,11 @@ def test_an_archive_may_have_a_name_that_begins_alike(path, archive):
     ],
 )
 def test_a_secret_that_is_written_into_a_feed_is_refused_and_not_shown(name):
+    source = {"path": "s3://landing/beats", "format": "jsonl", "options": {name: "hush"}}
     with pytest.raises(ValidationError) as caught:
-        declared(options={name: "hush"})
-    assert f"{name} may be secret" in str(caught.value.errors(include_input=False))
+        Feed.model_validate({"feed": "beats", "source": {"files": source}, "payload": {"json": {}}})
+    assert f"{name} may be secret" in str(caught.value)
+    assert "hush" not in f"{caught.value} {caught.value!r}"
 
 
 def test_a_login_in_an_address_is_refused():

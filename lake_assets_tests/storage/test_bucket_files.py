@@ -1,9 +1,17 @@
+import json
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Event, Thread
+
 import obstore
 import pytest
 
-from lake_assets.storage.bucket_files import BucketFiles, OtherContentError
+from lake_assets.errors import LakeError
+from lake_assets.storage import bucket_files
+from lake_assets.storage.bucket_files import BucketFiles, ObjectSeen, OtherContentError
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.uri import LakeUri
+from lake_assets_tests.storage.servers import KEYS
 
 
 @pytest.fixture
@@ -69,6 +77,87 @@ def test_files_are_the_same_by_their_content_whatever_their_tags(files, put):
     assert files.is_same(a, b._replace(etag=""))
     assert not files.is_same(a, c)
     assert not files.is_same(a, d)
+
+
+def test_a_declared_key_is_not_asked_with_a_token_of_the_environment(monkeypatch):
+    """As on a machine whose own credentials, the lake's, are of a role."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of-the-machine")
+    headers = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            headers.append(self.headers)
+            self.send_error(403)
+
+    with answering(Answer) as options:
+        for token in ({}, {"aws_session_token": "ours"}):
+            files = BucketFiles(LakeUri.parse("s3://b"), {**options, **token})
+            with pytest.raises(LakeError, match="the store refuses our credentials"):
+                next(files.pages(""))
+    assert [given["x-amz-security-token"] for given in headers] == [None, "ours"]
+    assert "Credential=test/" in headers[0]["authorization"]
+
+
+def test_a_machine_s_role_is_asked_for_once_by_all_that_read_a_bucket(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    login = {"AccessKeyId": "of-the-role", "SecretAccessKey": "x", "Token": "y"}
+    asked = []
+
+    class Machine(BaseHTTPRequestHandler):
+        def do_PUT(self):
+            self.answer("token")
+
+        def do_GET(self):
+            asked.append(self.path)
+            if self.path.endswith("/security-credentials/"):
+                self.answer("role")
+            elif self.path.endswith("/role"):
+                self.answer(json.dumps({**login, "Expiration": "2100-01-01T00:00:00Z"}))
+            else:
+                self.answer("<ListBucketResult></ListBucketResult>")
+
+        def answer(self, text):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+    with answering(Machine) as options:
+        given = {name: value for name, value in options.items() if name not in KEYS}
+        role = {"aws_metadata_endpoint": options["aws_endpoint"], **given}
+        for _ in range(3):
+            files = BucketFiles(LakeUri.parse("s3://b/in"), {**role, "aws_region": "r"})
+            assert listed(files) == []
+    assert sum(path.endswith("/role") for path in asked) == 1
+    assert sum("list-type=2" in path for path in asked) == 3
+
+
+def test_a_copy_is_waited_for_as_long_as_copies_take(monkeypatch):
+    """Not for the 30 s of other requests, of which there is no test that is short."""
+    monkeypatch.setattr(bucket_files, "_COPY_TIMEOUT", "1ms")
+    come = Event()
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_PUT(self):
+            come.wait(60)
+            self.send_error(500)
+
+    with answering(Slow) as options:
+        files = BucketFiles(LakeUri.parse("s3://b"), {**options, "max_retries": "0"})
+        with pytest.raises(LakeError, match="cannot be copied: the store does not answer"):
+            files.copy(ObjectSeen("a", 1, 0, "tag"), "b")
+        come.set()
+
+
+@contextmanager
+def answering(handler):
+    """Options of a server that is none of S3."""
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        yield {**KEYS, "aws_endpoint": url, "aws_allow_http": "true"}
+        server.shutdown()
 
 
 def test_tags_of_azure_and_google_say_nothing_of_the_content(root):

@@ -105,6 +105,20 @@ def test_an_endpoint_that_is_no_address_is_refused(address):
 
 
 @pytest.mark.parametrize(
+    ("variable", "value"), [("AWS_ACCESS_KEY_ID", "key\n"), ("AWS_ENDPOINT_URL", "no address")]
+)
+def test_what_of_the_environment_cannot_be_used_is_told(monkeypatch, variable, value):
+    """As of a secret of Kubernetes that was written with a line's end."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "hush hush")
+    monkeypatch.setenv(variable, value)
+    root = LakeUri.parse("s3://bucket/lake")
+    for fact in told(ObjectStore(root, NO_RETRY), root / "file"):
+        assert "no request can be made with its options" in fact
+        assert "hush" not in fact
+
+
+@pytest.mark.parametrize(
     "options", [{"aws_nonsense": "1"}, {"max_retries": "many"}, {"retry_timeout": "1 hush"}]
 )
 def test_options_that_cannot_be_used_are_refused(options):

@@ -3,7 +3,7 @@
 What is declared and what a bucket answers become names below the prefix and errors of the source.
 """
 
-import errno
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,12 +17,13 @@ from lake_assets.model.files_source import FilesSource
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.secrets import Secrets
 from lake_assets.sources.files.bucket_ahead import Read, ReadAhead
+from lake_assets.sources.files.bucket_archive import BucketArchive, below
 from lake_assets.sources.files.bucket_stream import BucketStream
 from lake_assets.sources.files.found import Found
 from lake_assets.sources.files.index import Entry
-from lake_assets.sources.files.opening import BadFileError, Opener
+from lake_assets.sources.files.opening import Opener
 from lake_assets.sources.files.place import InOrder, Present
-from lake_assets.sources.files.samples import sample_of
+from lake_assets.sources.files.samples import tells_all
 from lake_assets.storage.bucket_files import (
     BucketFiles,
     ColdFileError,
@@ -30,6 +31,8 @@ from lake_assets.storage.bucket_files import (
     OtherContentError,
 )
 from lake_assets.storage.uri import LakeUri
+
+_LOG = logging.getLogger(__name__)
 
 _KNOWN_EMPTY = 100_000
 """Files without a byte that are remembered: of each is asked once whether it is one."""
@@ -58,8 +61,9 @@ class Bucket:
         self._root = LakeUri.parse(source.path)
         self._files = BucketFiles(self._root, self._options)
         self._ahead = ReadAhead(self._read)
+        self._archive = BucketArchive(source.archive, self._files, self._opener)
         self._others = set[ObjectSeen]()
-        self._empty: dict[str, bool] = {}
+        self._empty: dict[ObjectSeen, bool] = {}
 
     def ensure(self, *, timeout_s: float | None = None) -> None:
         """As `FilePlace` has it: a prefix that nothing is below is one, too."""
@@ -117,20 +121,15 @@ class Bucket:
         now = self.look(entry.file.name)
         if now is not None and now.is_as(entry.file):
             return Present(size=now.size, is_as_found=True, open=self.opener(now))
-        for key in self._archived(entry):
+        for key in self._archive.keys(entry):
             seen = self._stat(key)
-            if seen is not None and self._is_of(entry, seen):
+            if seen is not None and self._archive.is_of(entry, seen):
                 return Present(size=seen.size, is_as_found=True, open=self._opener(seen))
         if now is None:
             return None
-        return Present(size=now.size, is_as_found=False, open=self.opener(now))
-
-    def _is_there(self, file: Found, read: Read) -> bool:
-        """Whether a file that was asked for came as it was found."""
-        try:
-            return len(read(self._seen(file), 0, file.size)) == file.size
-        except (FileNotFoundError, OtherContentError, ColdFileError):
-            return False
+        # Encrypted anew, or put into another class of storage by a copy, it has another tag.
+        is_same = tells_all(now.size) and self._archive.is_of(entry, self._seen(now))
+        return Present(size=now.size, is_as_found=is_same, open=self.opener(now))
 
     def begin_archive(self) -> None:
         """As `FilePlace` has it: a prefix needs no making."""
@@ -140,7 +139,7 @@ class Bucket:
 
         A kill between the two leaves both, and the next call finds the copy and does not make
         another. A file that is written in the moment between the last look and the deletion is
-        lost, as long as the bucket keeps no versions.
+        lost, as long as the bucket keeps no versions. One in cold storage stays.
         """
         name, key = entry.file.name, self._key(entry.file.name)
         now = self.look(name)
@@ -154,78 +153,57 @@ class Bucket:
                 with self._asking():
                     self._files.delete(key)
             return
-        self._ensure_archived(entry, self._seen(now))
+        try:
+            with self._asking():
+                self._archive.ensure(entry, self._seen(now))
+        except ColdFileError:
+            _LOG.warning("file %r stays: it is in a class of storage that is not copied", name)
+            return
         now = self.look(name)
         if now is not None and now.is_as(entry.file):
             with self._asking():
                 self._files.delete(key)
 
-    def _ensure_archived(self, entry: Entry, seen: ObjectSeen) -> None:
-        """Have a copy of a file in the archive.
-
-        Raises:
-            FileExistsError: other files have both of its names there.
-            FileNotFoundError: it went, or is another by now.
-        """
-        names = self._archived(entry)
+    def _is_there(self, file: Found, read: Read) -> bool:
+        """Whether a file that was asked for came as it was found."""
         try:
-            with self._asking():
-                for key in names:
-                    there = self._files.stat(key)
-                    if there is None:
-                        self._files.copy(seen, key)
-                        return
-                    if self._files.is_same(seen, there):
-                        return
-        except OtherContentError as problem:
-            words = "was written while it was archived"
-            raise FileNotFoundError(errno.ENOENT, words, entry.file.name) from problem
-        raise FileExistsError(errno.EEXIST, "is there already, and another file", names[-1])
-
-    def _archived(self, entry: Entry) -> tuple[str, ...]:
-        """Keys that a file may have in the archive: its name's, or that and its first offset."""
-        if self._source.archive is None:
-            return ()
-        plain = _below(LakeUri.parse(self._source.archive), entry.file.name)
-        return plain, f"{plain}.{entry.first}"
-
-    def _is_of(self, entry: Entry, seen: ObjectSeen) -> bool:
-        if seen.size != entry.file.size:
-            return False
-        if self._files.are_alike(seen.etag, entry.file.etag):
-            return True
-        try:
-            return bool(entry.sample) and sample_of(self._opener(seen), seen.size) == entry.sample
-        except (FileNotFoundError, BadFileError):
+            return len(read(self._seen(file), 0, file.size)) == file.size
+        except (FileNotFoundError, OtherContentError, ColdFileError):
             return False
 
     def _listed(self, last: str, *, in_order: bool = False) -> Iterator[Found]:
-        after, begins = (self._key(last) if last else ""), len(_below(self._root, ""))
+        after, begins = (self._key(last) if last else ""), len(below(self._root, ""))
         before = after
         with self._asking():
             for page in self._files.pages(self._root.path, after=after):
                 for seen in page:
                     name = seen.key[begins:]
                     if in_order:
-                        self._ensure_order(before, seen.key)
-                        before = seen.key
-                    if self._source.matches(name) and self._is_file(seen):
+                        self._ensure_order(before, seen)
+                        before = max(before, seen.key)
+                    # The mark of the prefix itself has no name below it.
+                    if name and self._source.matches(name) and self._is_file(seen):
                         yield _found(seen, name)
 
-    def _ensure_order(self, before: str, key: str) -> None:
+    def _ensure_order(self, before: str, seen: ObjectSeen) -> None:
+        # What has no byte may be a mark of a folder, `a/`, which comes after `a-b` as `a`.
+        key = seen.key if seen.size else f"{seen.key}/"
         if key < before:
             fact = "is not listed in the order of names, which `discovery: ordered` needs"
             raise SourceError(str(self._root), fact, "Use a general purpose bucket, or `list`")
 
     def _is_file(self, seen: ObjectSeen) -> bool:
-        """Whether a name without a byte is a file: a mark of a folder (`a/`) is listed as `a`."""
+        """Whether a name without a byte is a file: a mark of a folder (`a/`) is listed as `a`.
+
+        There may be a file `a` as well, which is another.
+        """
         if seen.size:
             return True
-        known = self._empty.get(seen.key)
+        known = self._empty.get(seen)
         if known is None:
             if len(self._empty) >= _KNOWN_EMPTY:
                 self._empty.clear()
-            known = self._empty[seen.key] = self._files.stat(seen.key) is not None
+            known = self._empty[seen] = self._stat(seen.key) == seen
         return known
 
     def _stat(self, key: str) -> ObjectSeen | None:
@@ -247,7 +225,7 @@ class Bucket:
         return ObjectSeen(self._key(file.name), file.size, file.modified_ns // 10**9, file.etag)
 
     def _key(self, name: str) -> str:
-        return _below(self._root, name)
+        return below(self._root, name)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -258,10 +236,6 @@ class Bucket:
             fact, step = self._secrets.masked(problem.fact), problem.next_step
             kind = SourceNotFoundError if isinstance(problem, NoBucketError) else SourceError
             raise kind(problem.thing, fact, step) from None
-
-
-def _below(place: LakeUri, name: str) -> str:
-    return f"{place.path}/{name}" if place.path else name
 
 
 def _found(seen: ObjectSeen, name: str) -> Found:

@@ -29,7 +29,7 @@ from lake_assets.sources.files.index import (
 )
 from lake_assets.sources.files.index_writer import FileIndex
 from lake_assets.sources.files.known_names import KnownNames
-from lake_assets.sources.files.measuring import Cut
+from lake_assets.sources.files.measuring import Cut, Measured
 from lake_assets.sources.files.open_place import open_place
 from lake_assets.sources.files.opening import BadFileError
 from lake_assets.sources.files.place import FilePlace
@@ -47,8 +47,7 @@ _MOST = 10_000
 """New files that are held at once, sorted by their times."""
 
 _STEP_S = 5.0
-"""Seconds that a step lists files, and counts them, about: one that it has begun is counted to its
-end."""
+"""Seconds that a step lists files, and counts them, about: one that was begun is counted."""
 
 _AHEAD = 32
 """Files that a place may read before they are counted."""
@@ -86,6 +85,7 @@ class Discovery:
         self._unsettled: set[str] = set()
         self._new: list[Found] = []
         self._looks = 0
+        self._ends_with_new = False  # a look came to the folder's end, what it found is counted
         self._lake, self._feed = lake, feed.feed
         self._schemas = KnownSchemas(lake, feed)
         self._load()
@@ -158,7 +158,9 @@ class Discovery:
         except BaseException:
             self._walk = None  # what is left of it is not to be gone on with
             raise
-        self._new.sort(key=lambda file: (file.modified_ns, file.name))
+        # What goes and comes again meanwhile, a folder may list twice.
+        found = {(file.name, file.size, file.etag or file.modified_ns): file for file in self._new}
+        self._new = sorted(found.values(), key=lambda file: (file.modified_ns, file.name))
         return changes
 
     def _look_on(self) -> None:
@@ -192,13 +194,10 @@ class Discovery:
             return []
         at = datetime.now(UTC)
         known = samples_of(self._lake, self._feed, {file.name for file in settled})
+        states = (self._state(one, *known.get(one.name, (one.size, ""))) for one in settled)
         return [
-            Change(
-                file=file,
-                state=self._state(file, *known.get(file.name, (file.size, ""))),
-                noticed_at=at,
-            )
-            for file in settled
+            Change(file=file, state=state, noticed_at=at)
+            for file, state in zip(settled, states, strict=True)
         ]
 
     def _state(self, file: Found, size: int, sample: str) -> str:
@@ -233,18 +232,18 @@ class Discovery:
             self._looks, self._ends_with_new = self._looks + 1, False
         return entries
 
-    _ends_with_new: bool = False
-    """Whether a look has come to the folder's end, and what it found is being counted."""
-
     def _counted(self, file: Found, first: int) -> Entry | None:
         """A file with its offsets; None if it went, or changes still."""
         opener = self._place.opener(file)
         try:
             measured = measure(self._cut, file.name, opener, file.size)
             sample = "" if measured.problem else sample_of(opener, file.size)
+            is_still = self._place.is_still(file)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            return None
-        if not self._place.is_still(file):
+            if self._place.look(file.name) is None:
+                return None
+            measured, sample, is_still = Measured(lines=0), "", False  # it was away for a moment
+        if not is_still:
             self._settling.is_settled(file, self._clock(), file.modified_ns)
             self._unsettled.add(file.name)
             if self._source.discovery == "ordered":

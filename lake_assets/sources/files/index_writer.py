@@ -51,6 +51,8 @@ class FileIndex:
         self._number = handle.transaction_version(index_app(feed)) or 0
         self._ensure_whole(handle)
         self._committer.accept_restores({self._table: handle})
+        # Of an earlier release: whoever rewrites its files keeps the columns that the table has.
+        self._committer.add_columns({self._table: SCHEMA})
         self.end = end_of(handle, feed)
         """The offset that the next file gets."""
         self.cleaned = cleaned_until(handle, feed)

@@ -63,6 +63,7 @@ def read_part(place: FilePlace, cut: Cut, part: Part) -> Iterator[pa.RecordBatch
     present = place.find(entry)
     if present is None:
         place.ensure_all()
+        present = place.find(entry)  # what was away for a moment is there again
     problem = _not_as_found(entry, present)
     if present is None or problem:
         yield _problem_row(part, reached, problem)

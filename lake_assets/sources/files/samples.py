@@ -13,6 +13,11 @@ _BYTES = 64 * 1024
 """Of the begin, and of the end."""
 
 
+def tells_all(size: int) -> bool:
+    """Whether a sample is one of all bytes of a file of that size."""
+    return size <= 2 * _BYTES
+
+
 def sample_of(file: Opener, size: int) -> str:
     """A digest of a file's first bytes, by the begin and the end of these.
 

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 
 import httpx
@@ -108,6 +109,31 @@ def test_what_passes_is_tried_again(folder, code, status):
     folder.put("a", *({"bpm": number} for number in range(5_000)))
     folder.server.refuse("GET", f"/{folder.bucket}", code, status=status, times=1)
     assert read(folder.reader(max_rows=10**6)).num_rows == 5_000
+
+
+def test_a_file_that_was_away_for_a_moment_is_no_bad_one(folder):
+    """As behind a gateway that knows of no server for a second, and says 404."""
+    folder.put("a", {"bpm": 1})
+    reader = folder.reader()
+    end = reader.latestOffset({"at": 0}, None)
+    for method in ("GET", "HEAD"):
+        path = f"/{folder.bucket}/in/a"
+        folder.server.refuse(method, path, "NoSuchKey", status=404, times=1)
+    rows = [b for part in reader.partitions({"at": 0}, end) for b in reader.read(part)]
+    reader.stop()
+    folder.server.forgive()
+    assert pa.Table.from_batches(rows)["value"].to_pylist() == [b'{"bpm": 1}']
+
+
+@pytest.mark.parametrize("discovery_", ["list", "ordered"])
+def test_a_file_that_was_away_for_a_moment_is_found(folder, discovery_):
+    """In order it would never be looked for again."""
+    for name in ("a", "b"):
+        folder.put(name, {"bpm": 1})
+    folder.server.refuse("GET", f"/{folder.bucket}/in/a", "NoSuchKey", status=404, times=1)
+    rows = read(folder.reader(folder.feed(discovery=discovery_)))
+    folder.server.forgive()
+    assert sorted(rows["_file"].to_pylist()) == ["a", "b"]
 
 
 def test_a_server_that_is_not_there_is_told(folder):
@@ -232,6 +258,24 @@ def test_the_same_content_that_is_put_again_is_no_change(folder):
     assert read(folder.reader())["value"].to_pylist() == [b'{"bpm": 1}']
 
 
+def test_content_that_has_another_tag_by_now_is_read_where_all_of_it_tells(folder):
+    """As of what is encrypted anew before it is read. More than the sample, nobody can compare."""
+    large = b'{"bpm": 2}\n' * 20_000
+    for name, content in (("a", b'{"bpm": 1}\n'), ("b", large)):
+        folder.put_bytes(name, content)
+    reader = folder.reader(max_rows=10**6)
+    end = reader.latestOffset({"at": 0}, None)
+    for name, content in (("a", b'{"bpm": 1}\n'), ("b", large)):
+        folder.put_in_parts(name, content)
+    rows = [b for part in reader.partitions({"at": 0}, end) for b in reader.read(part)]
+    reader.stop()
+    found = told(pa.Table.from_batches(rows), "_file", "value", "_problem")
+    assert ("a", b'{"bpm": 1}', None) in found
+    ((value, problem),) = [row[1:] for row in found if row[0] == "b"]
+    assert value is None
+    assert "was rewritten after it was found" in problem
+
+
 def test_a_mark_of_a_folder_is_no_file_and_asked_for_once(folder):
     put_mark(folder, "in/dir/")
     folder.put_bytes("empty", b"")
@@ -294,6 +338,48 @@ def test_a_copy_is_known_whatever_its_tag_and_others_of_its_size_are_not(folder)
     assert read(folder.reader(feed))["value"].to_pylist() == [b'{"bpm": 1}', b'{"bpm": 2}']
 
 
+def test_a_file_whose_copy_is_written_over_stays_until_there_is_another(folder, monkeypatch):
+    """As by another feed that archives there, between its look for the name and ours."""
+    feed = folder.feed(**folder.leaving("archive"))
+    folder.put("a", {"bpm": 1})
+    read(folder.reader(feed))
+    (entry,) = entries_from(folder.lake, "beats", 0, 9)
+    real = bucket_files.BucketFiles.copy
+
+    def copy(files, seen, key):
+        real(files, seen, key)
+        folder.put_archived("a", b'{"bpm": 9}\n')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bucket_files.BucketFiles, "copy", copy)
+        assert clean(folder.place_of(feed), [entry]) == 0
+    assert (folder.names(), folder.archived()) == (["a"], ["a"])
+    assert clean(folder.place_of(feed), [entry]) == 1
+    assert (folder.names(), folder.archived()) == ([], ["a", "a.0"])
+    assert folder.get("done/a.0") == b'{"bpm": 1}\n'
+
+
+def test_two_files_that_leave_at_once_never_get_one_name(folder, monkeypatch):
+    feed = folder.feed(**folder.leaving("archive"))
+    for name, bpm in (("a", 1), ("a.0", 2)):
+        folder.put(name, {"bpm": bpm})
+    read(folder.reader(feed))
+    folder.put_archived("a", b"of before\n")
+    real, both = bucket_files.BucketFiles.copy, threading.Barrier(2, timeout=60)
+
+    def copy(files, seen, key):
+        both.wait()
+        real(files, seen, key)
+
+    monkeypatch.setattr(bucket_files.BucketFiles, "copy", copy)
+    entries = entries_from(folder.lake, "beats", 0, 9)
+    assert [entry.first for entry in entries] == [0, 1]
+    assert clean(folder.place_of(feed), entries) == 2
+    assert folder.names() == []
+    copies = {folder.get(f"done/{name}") for name in folder.archived()}
+    assert copies == {b"of before\n", b'{"bpm": 1}\n', b'{"bpm": 2}\n'}
+
+
 def test_a_file_that_a_bucket_does_not_copy_goes_through_this_machine(folder, monkeypatch):
     monkeypatch.setattr(bucket_files, "COPIED_BYTES", 1_000)
     monkeypatch.setattr(bucket_files, "_PIECE_BYTES", 700)
@@ -322,10 +408,54 @@ def test_a_bucket_that_is_away_keeps_files_from_counting_as_gone(folder):
         list(read_part(away, Cut.of(feed), Part(entry=entry, start=0, end=1)))
 
 
-def test_a_file_in_cold_storage_is_a_bad_one(folder):
-    url = f"{folder.server.url}/{folder.bucket}/in/a"
-    cold = {"x-amz-storage-class": "GLACIER"}
-    httpx.put(url, content=b"{}\n", headers=cold, trust_env=False).raise_for_status()
-    ((value, problem),) = told(read(folder.reader()), "value", "_problem")
-    assert value is None
+def test_a_file_in_cold_storage_is_a_bad_one_and_stays_where_it_is(folder):
+    put_cold(folder, "in/a", b"{}\n")
+    folder.put("b", {"bpm": 1})
+    feed = folder.feed(**folder.leaving("archive"))
+    (_, value, problem), (name, *_) = told(read(folder.reader(feed)), "_file", "value", "_problem")
+    assert (value, name) == (None, "b")
     assert "is in a class of storage that is not read" in problem
+    assert clean(folder.place_of(feed), entries_from(folder.lake, "beats", 0, 9)) == 2
+    assert (folder.names(), folder.archived()) == (["a"], ["b"])
+
+
+def test_a_cold_file_in_the_archive_keeps_no_other_from_leaving(folder):
+    """Nobody can tell whether it is the file's: one that came in parts has another tag there."""
+    feed = folder.feed(**folder.leaving("archive"))
+    folder.put_in_parts("a", b'{"bpm": 1}\n')
+    read(folder.reader(feed))
+    put_cold(folder, "done/a", b'{"bpm": 9}\n')
+    (entry,) = entries_from(folder.lake, "beats", 0, 9)
+    folder.place_of(feed).leave(entry, makes_archive=False)
+    assert (folder.names(), folder.archived()) == ([], ["a", "a.0"])
+    assert folder.get("done/a.0") == b'{"bpm": 1}\n'
+
+
+def put_cold(folder, key, content):
+    url = f"{folder.server.url}/{folder.bucket}/{key}"
+    cold = {"x-amz-storage-class": "GLACIER"}
+    httpx.put(url, content=content, headers=cold, trust_env=False).raise_for_status()
+
+
+def test_a_mark_of_a_folder_between_names_in_order_is_passed_over(folder):
+    """`2026/` is listed after `2026-01`, and as `2026`."""
+    for name in ("2026-01", "2026-02"):
+        folder.put(name, {"bpm": 1})
+    put_mark(folder, "in/2026/")
+    feed = folder.feed(discovery="ordered")
+    assert read(folder.reader(feed))["_file"].to_pylist() == ["2026-01", "2026-02"]
+    found = folder.place_of(feed).files_after("2026-02", 9)
+    assert ([*found.files], found.is_last) == ([], True)
+
+
+@pytest.mark.parametrize("discovery_", ["list", "ordered"])
+def test_a_mark_of_a_folder_beside_a_file_of_its_name_is_no_change_of_that(folder, discovery_):
+    for name in ("a", "a-b", "b"):
+        folder.put(name, {"bpm": 1})
+    put_mark(folder, "in/a/")
+    feed = folder.feed(discovery=discovery_)
+    for start in (0, 3):
+        rows = read(folder.reader(feed, start=start))
+        assert sorted(rows["_file"].to_pylist()) == ([] if start else ["a", "a-b", "b"])
+    assert changes_in(folder.lake, "beats") == []
+    assert not has_new_files(feed, folder.lake)
