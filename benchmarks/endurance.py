@@ -6,6 +6,7 @@ the first ones did, and what lies on the disk then.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -139,8 +140,11 @@ def _timed(act: Callable[[], object]) -> float:
 
 def _memory() -> int:
     """Bytes of this process and all below it, each page counted once."""
-    own = psutil.Process()
-    return sum(p.memory_full_info().pss for p in [own, *own.children(recursive=True)])
+    own, total = psutil.Process(), 0
+    for process in [own, *own.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):  # a worker that ended meanwhile
+            total += process.memory_full_info().pss
+    return total
 
 
 def _figures(run: _Run) -> Mapping[str, Figure]:

@@ -19,6 +19,7 @@ def ensure_ways(in_both, out):
 
 @pytest.mark.bench
 @pytest.mark.slow
+@pytest.mark.timeout(1_500)  # one section after another, most of which wait for a clock
 @pytest.mark.kafka
 @pytest.mark.spark
 def test_all_sections_are_measured(connected):
