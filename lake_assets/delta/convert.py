@@ -15,23 +15,13 @@ from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.parquet_folder import LOG, ensure_fit, ensure_placed, files_in
 from lake_assets.errors import LakeError, first_line
-from lake_assets.model.ddl import SCALARS, Column, Scalar, columns_of_ddl
+from lake_assets.model.ddl import Column, Scalar, columns_of_ddl
+from lake_assets.parquet.arrow_types import SCALARS
 
 _FIRST = f"{0:020}.json"
 """The name of a log's first commit."""
 
-_ARROW = {
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-}
+_ARROW = {name: kind for name, kind in SCALARS.items() if name != "binary"}
 """Types of columns that folders are called by."""
 
 
@@ -108,6 +98,6 @@ def _type_of(folder: Path, column: Column) -> pa.DataType:
     kind = column.type
     if isinstance(kind, Scalar) and kind.name in _ARROW:
         return _ARROW[kind.name]
-    words = ", ".join(name for name in SCALARS if name in _ARROW)
+    words = ", ".join(_ARROW)
     fact = f"--partition-by: {column.name} is of a type that names no folder"
     raise LakeError(str(folder), fact, f"Use one of {words}")

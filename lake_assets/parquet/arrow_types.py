@@ -1,14 +1,30 @@
-"""Arrow's types of text and bytes, as the rest of the house computes with them. Pure.
+"""Arrow's types: of columns that are declared by SQL's names, and of texts and bytes. Pure.
 
 Other writers note in a Parquet file that its columns were views (`string_view`), and Arrow gives
 them back as such, for which it has few functions.
 """
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import pyarrow as pa
 
 _Rows = TypeVar("_Rows", pa.RecordBatch, pa.Table)
+
+SCALARS: Mapping[str, pa.DataType] = {
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "binary": pa.binary(),
+}
+"""By the names that columns are declared with, `model.ddl.SCALARS`."""
 
 _PLAIN = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.model.expectations import Expectation
+from lake_assets.parquet.arrow_types import SCALARS
 from lake_assets.silver.arrow_evaluator import (
     OPERATIONS,
     Call,
@@ -29,21 +30,12 @@ from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.determinism import asks_session
 from lake_assets.spark.jvm import analyzed_plan, each, optimized_plan, spark_schema
 
-_ALIKE = {
-    "string": pa.string(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-}
+_KINDS = {name: kind for name, kind in SCALARS.items() if name != "binary"}
+"""Spark types that operations may have here."""
+
+_ALIKE = {name: kind for name, kind in _KINDS.items() if not pa.types.is_floating(kind)}
 """Spark types whose values compare alike. Floating-point numbers do not: NaN is equal to itself and
 greater than all in Spark."""
-
-_KINDS = {**_ALIKE, "float": pa.float32(), "double": pa.float64()}
-"""Spark types that operations may have here."""
 
 _COMPARED = frozenset(
     {

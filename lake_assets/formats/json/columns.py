@@ -8,20 +8,7 @@ from lake_assets.formats.json.inference import ADDABLE
 from lake_assets.model.ddl import Array, Column, Decimal, Map, Scalar, Type, columns_of_ddl
 from lake_assets.model.misfits import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
-
-_SCALARS = {
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "binary": pa.binary(),
-}
+from lake_assets.parquet.arrow_types import SCALARS
 
 
 def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
@@ -33,7 +20,7 @@ def arrow_type(kind: Type) -> pa.DataType:
     """A declared type in Arrow."""
     match kind:
         case Scalar(name):
-            return _SCALARS[name]
+            return SCALARS[name]
         case Decimal(precision, scale):
             return pa.decimal128(precision, scale)
         case Array(item):
