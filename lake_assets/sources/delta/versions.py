@@ -80,7 +80,7 @@ def appended(
     Raises:
         SourceError: rows were deleted or changed, or those that came are deleted in part.
     """
-    changing = [(k, a) for k, a in actions if k in {"add", "remove"} and a.get("dataChange", True)]
+    changing = _changing(actions)
     is_restored = any(k == "commitInfo" and is_restore(a) for k, a in actions)
     if is_restored or any(kind == "remove" for kind, _ in changing):
         if skips_changes:
@@ -121,7 +121,7 @@ def changed(
     recorded = [(action, "") for kind, action in actions if kind == "cdc"]
     if recorded:
         return recorded
-    changing = [(k, a) for k, a in actions if k in {"add", "remove"} and a.get("dataChange", True)]
+    changing = _changing(actions)
     removed = [(action, DELETE) for kind, action in changing if kind == "remove"]
     added = [(action, INSERT) for kind, action in changing if kind == "add"]
     if removed and not is_recorded():
@@ -135,6 +135,11 @@ def changed(
         step = "Set its property delta.enableDeletionVectors to false; `rebuild bronze` begins anew"
         raise SourceError(title, fact, step)
     return [*removed, *added]
+
+
+def _changing(actions: Actions) -> list[tuple[str, Mapping[str, Any]]]:
+    """Files that came or went with rows: not those whose rows were only laid out anew."""
+    return [(k, a) for k, a in actions if k in {"add", "remove"} and a.get("dataChange", True)]
 
 
 def operation_of(actions: Actions) -> str:
