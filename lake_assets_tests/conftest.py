@@ -72,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(patch.undo)
     patch.setattr(providers, "_get_local_constants", Constants)
     patch.setattr(SparkSession, "stop", spark_sessions.leave_running)
+    patch.setattr(SparkSession.Builder, "getOrCreate", spark_sessions.get_interpreted)
     patch.setenv("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
     patch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
     if not hasattr(config, "workerinput"):

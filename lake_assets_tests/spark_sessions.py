@@ -1,7 +1,9 @@
-"""The Spark session of tests' own process: it lives on where a command would end it.
+"""The Spark session of tests' own process: it lives on where a command would end it, and compiles
+no queries.
 
 A command that runs in this process ends its Spark, as it should. To start the next one, and Python
-workers with all that they import, costs more than most tests do with it.
+workers with all that they import, costs more than most tests do with it. Processes that tests start
+have Spark as users have it.
 """
 
 from functools import cache
@@ -13,6 +15,15 @@ from lake_assets.settings.schema import RuntimeSettings, Settings
 from lake_assets.spark.session import properties
 
 _really_stop = SparkSession.stop
+_really_get = SparkSession.Builder.getOrCreate
+
+_INTERPRETED = {
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""Spark makes a Java class of each new plan, which for a few rows takes longer than evaluating it:
+a fifth of these tests' processor time, most of it for the logs of Delta tables. Spark's own tests
+hold what is evaluated against what is compiled (`CodegenInterpretedPlanTest`)."""
 
 _OF_THE_JVM = {"spark.driver.memory", "spark.driver.extraJavaOptions", "spark.jars"}
 """What a session that starts in a JVM takes from it, whatever it is told."""
@@ -23,6 +34,13 @@ session."""
 
 _made_with: dict[str, dict[str, str]] = {}
 """Properties by the application's id."""
+
+
+def get_interpreted(builder: SparkSession.Builder) -> SparkSession:
+    """In place of `SparkSession.Builder.getOrCreate`: a session that evaluates expressions."""
+    for key, value in _INTERPRETED.items():
+        builder = builder.config(key, value)
+    return _really_get(builder)
 
 
 def leave_running(session: SparkSession) -> None:
