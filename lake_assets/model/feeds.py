@@ -37,6 +37,7 @@ from lake_assets.model.transforms import (
 )
 from lake_assets.model.unique_names import refuse_twins
 from lake_assets.model.view_sinks import ensure_sinks_fit
+from lake_assets.model.without_silver import Silver, ensure_has_what_sinks_read
 
 
 class Reset(StrEnum):
@@ -58,6 +59,8 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     payload: Payload
     """How its values are decoded."""
 
+    silver: Silver = Silver.TABLES
+    """`none`: it has no tables but bronze, whose rows go to its sinks, `from: bronze`."""
     where: str | None = Field(default=None, min_length=1)
     """With `into`, which of its rows go there: a condition over silver's columns as in Spark SQL,
     `at < timestamp'2026-03-01'`. Others, and those of which it is null, are dropped and counted."""
@@ -137,8 +140,8 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
 
     partition_by: PartitionBy = Field(default_factory=dict)
     """Columns of few values by which silver's tables are partitioned, and days of timestamps:
-    `date(event_timestamp)`, or `{event_date: date(event_timestamp)}` to name the column that a
-    table gets for it. Tables that are there keep their layout until `rebuild silver`."""
+    `date(event_timestamp)`, or `{event_date: date(event_timestamp)}` to name a table's column of
+    it. Tables that are there keep their layout until `rebuild silver`."""
 
     cluster_by: tuple[ColumnName, ...] = ()
     """Columns of silver by which rows are sorted when small files are joined, the first of them
@@ -242,6 +245,7 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
         ensure_sinks_fit(self.sinks, self.source, self.gold, key_column=self.view_key_column)
+        ensure_has_what_sinks_read(self)
         refuse_twins("cluster_by", list(self.cluster_by))
         return self
 

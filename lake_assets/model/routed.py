@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from lake_assets.model.routes import Route, TableColumns, Unknown
 from lake_assets.model.transforms import generators_in
+from lake_assets.model.without_silver import Silver
 
 if TYPE_CHECKING:
     from lake_assets.model.gold_views import GoldView
@@ -20,6 +21,7 @@ class Routed:
         feed: str
         into: str | None
         payload: Payload
+        silver: Silver
         route: Route | None
         routes: tuple[Route, ...]
         columns: TableColumns
@@ -36,8 +38,15 @@ class Routed:
         return self.routes if self.route is None else (self.route,)
 
     @property
+    def has_silver(self) -> bool:
+        """Whether its rows go to silver tables, with quarantine beside them."""
+        return self.silver is Silver.TABLES
+
+    @property
     def keys(self) -> tuple[str, ...]:
-        """The declared keys; without a route the one key there is."""
+        """The declared keys; without a route the one key there is; none without silver tables."""
+        if not self.has_silver:
+            return ()
         if not self.all_routes:
             return (self.into or self.feed,)
         return tuple(dict.fromkeys(key for route in self.all_routes for key in route.keys))

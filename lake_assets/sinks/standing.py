@@ -17,7 +17,7 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
-from lake_assets.model.tables import TableRef, deliveries_of
+from lake_assets.model.tables import TableRef, bronze_of, deliveries_of
 from lake_assets.sinks.deliveries import point_in
 from lake_assets.sinks.gained import gained_since
 from lake_assets.sinks.view_changes import first_change
@@ -73,6 +73,8 @@ def tables_of_sink(lake: Store, feed: Feed, sink: Sink) -> list[TableRef]:
     """
     if sink.view is not None:
         return list(tables_of_view(lake, feed, feed.view(sink.view)))
+    if sink.is_of_bronze:
+        return [bronze_of(feed.feed)]
     return sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
 
 

@@ -218,6 +218,9 @@ class FeedStreams:
             query.stop()
 
     def _follow(self, query: StreamingQuery, single_pass: SinglePass) -> bool:
+        if not self.feed.has_silver:
+            single_pass.join(None)
+            return self._loop(query, lambda: False)
         schemas = Schemas(
             feed=self.feed,
             format=format_with(

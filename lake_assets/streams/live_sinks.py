@@ -31,6 +31,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.job_groups import cancel_group, enter_group
 from lake_assets.state.files import turn_if_free
+from lake_assets.streams.sink_payload import payload_for
 from lake_assets.streams.triggers import retry_delay_s
 
 _LOG = logging.getLogger(__name__)
@@ -61,6 +62,8 @@ class LiveSink:
         """Prepare the thread; as `LiveSinks`."""
         self.feed = feed.feed
         self.name = f"{feed.feed}.{sink.name}"
+        self.follows = Stage.INGEST if sink.is_of_bronze else Stage.DEMUX
+        """The stage whose commits it may lack."""
         self.of_view = feed.feed if sink.view else None
         """The feed whose view it follows, if it does."""
         self.trouble = ""
@@ -137,7 +140,10 @@ class LiveSink:
                 session = self._warm.session.newSession()
                 enter_group(session, f"sink {self.name}", pool="sinks")
                 context = replace(self._warm.context, committer=committer)
-                told = (self._feed, self._sink, self._settings, self._endpoints)
+                payload = payload_for(
+                    self._settings, self._endpoints, self._feed, self._sink, session
+                )
+                told = (self._feed, self._sink, self._settings, self._endpoints, payload)
                 with SinkRun(session, context, *told) as run:
                     self._follow(run)
 
@@ -151,7 +157,7 @@ class LiveSink:
             self._woken.wait(_LOOK_ANYWAY_S)
 
     def _take(self, report: DeliveryReport) -> None:
-        if report.calls or self.trouble:
+        if report.calls or report.dead_rows or self.trouble:
             self.trouble = ""
             self._announce(report)
 
@@ -209,11 +215,12 @@ class LiveSinks:
             sink.start()
 
     def note(self, report: BatchReport) -> None:
-        """Take in a batch: what demux committed, sinks may lack."""
+        """Take in a batch: what it committed, sinks may lack."""
         owner = self._owners.get(report.feed, report.feed)
-        if report.is_committed and report.stage is not Stage.INGEST:
+        if report.is_committed:
             for whose, sink in self._sinks:
-                if whose == owner:
+                is_other = (report.stage is Stage.INGEST) is not (sink.follows is Stage.INGEST)
+                if whose == owner and not is_other:
                     sink.nudge()
 
     def with_views(self, announce: Callable[[GoldEvent], None]) -> Callable[[GoldEvent], None]:
@@ -242,7 +249,7 @@ class LiveSinks:
         troubles = {sink.name: sink.trouble for sink in awaited if sink.trouble}
         if troubles:
             facts = "; ".join(f"{name} stands still ({why})" for name, why in troubles.items())
-            raise StreamError("sinks", facts, "All rows are in silver; repair the sinks")
+            raise StreamError("sinks", facts, "All rows are in the lake; repair the sinks")
 
     def stop(self) -> None:
         """Have all threads end soon."""
