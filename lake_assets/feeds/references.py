@@ -39,6 +39,8 @@ def _fact(by_name: dict[str, Feed], feed: Feed, view: GoldView, source: QuerySou
     if whose is None:
         others = ", ".join(name for name in by_name if name != feed.feed) or "none"
         return f"reads {source}, and there is no feed {source.feed!r}; other feeds are {others}"
+    if not whose.has_silver:
+        return f"reads {source}, and feed {whose.feed!r} has no silver tables (`silver: none`)"
     if whose.into is not None:
         return f"reads {source}, and the rows of feed {whose.feed!r} are in those of {whose.into!r}"
     read = next((each for each in whose.gold if each.name == source.view), None)

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lake_assets.model.feeds import Feed
+    from lake_assets.model.routed import Routed
 
 
 class Silver(StrEnum):
@@ -41,14 +41,14 @@ _OF_SILVER = (
 """Fields of a feed that say how silver's rows are made, or what is made of them."""
 
 
-def ensure_has_what_sinks_read(feed: "Feed") -> None:
+def ensure_has_what_sinks_read(feed: "Routed") -> None:
     """Make sure that a feed declares what is of its tables, and sinks read tables that it has.
 
     Raises:
         ValueError: it does not.
     """
-    sinks, payload = feed.sinks, feed.payload
-    if feed.silver is Silver.TABLES:
+    sinks = feed.sinks
+    if feed.has_silver:
         wrong = next((sink.name for sink in sinks if sink.is_of_bronze), None)
         if wrong is not None:
             message = (
@@ -67,14 +67,14 @@ def ensure_has_what_sinks_read(feed: "Feed") -> None:
             "`from: bronze`, or leave out `silver: none`"
         )
         raise ValueError(message)
-    named = next((name for name in _OF_SILVER if _is_given(feed, name)), None)
+    named = next((name for name in _OF_SILVER if getattr(feed, name) != _default(feed, name)), None)
     if named is not None:
         message = (
             f"{named}: is of feeds with silver tables: a sink's own `where` and `select` say what "
             "is sent; or leave out `silver: none`"
         )
         raise ValueError(message)
-    if payload.grows or (payload.wrapped is not None and payload.wrapped.grows):
+    if feed.payload.grows or (feed.payload.wrapped is not None and feed.payload.wrapped.grows):
         message = (
             "payload: without silver tables nothing keeps the columns that values bring: declare "
             "them in `schema`, without `infer` and `on_unknown: add_columns`"
@@ -82,6 +82,5 @@ def ensure_has_what_sinks_read(feed: "Feed") -> None:
         raise ValueError(message)
 
 
-def _is_given(feed: "Feed", name: str) -> bool:
-    default = type(feed).model_fields[name].get_default(call_default_factory=True)
-    return bool(getattr(feed, name) != default)
+def _default(feed: "Routed", name: str) -> object:
+    return type(feed).model_fields[name].get_default(call_default_factory=True)

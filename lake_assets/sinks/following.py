@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from lake_assets.formats.base import PayloadFormat
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import TableRef
@@ -16,6 +17,17 @@ from lake_assets.sinks.calls import RefusedRows, WaitingRows
 from lake_assets.sinks.deliveries import Deliveries, Progress
 from lake_assets.sinks.shape import Shaped
 from lake_assets.storage.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outside:
+    """What a sink uses that is not in the lake."""
+
+    endpoints: Endpoints | None = None
+    """Of the lake, for sinks that are topics of its own brokers; None where these do not run."""
+
+    format: PayloadFormat[Any] | None = None
+    """Of the feed's values, for sinks of bronze, which decode them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,13 +12,11 @@ from itertools import islice
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.conflicts import lake_errors
-from lake_assets.formats.base import PayloadFormat
-from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport, RedeliveryReport
 from lake_assets.model.sinks import Sink
@@ -31,7 +29,7 @@ from lake_assets.sinks.calls import calls_of
 from lake_assets.sinks.catalog import target_of
 from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.engine import make_calls
-from lake_assets.sinks.following import Following, Ready, Whose
+from lake_assets.sinks.following import Following, Outside, Ready, Whose
 from lake_assets.sinks.letters import Redelivery, letters_in
 from lake_assets.sinks.silver_rows import SilverRows
 from lake_assets.sinks.view_rows import ViewRows
@@ -39,6 +37,8 @@ from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.lake_id import lake_id
 
 _LOG = logging.getLogger(__name__)
+
+_NOTHING = Outside()
 
 _WHOLE_BEFORE = 2
 """Batches of a view that are delivered before its dead letters: one that was begun, perhaps, and
@@ -100,8 +100,7 @@ class SinkRun:
         feed: Feed,
         sink: Sink,
         settings: Settings,
-        endpoints: Endpoints | None = None,
-        payload: PayloadFormat[Any] | None = None,
+        outside: Outside = _NOTHING,
     ) -> None:
         """Find out how far the sink is.
 
@@ -111,8 +110,7 @@ class SinkRun:
             feed: whose sink.
             sink: whose rows.
             settings: whose state folder has a note of the batch that runs.
-            endpoints: of the lake, for sinks that are topics of its own brokers.
-            payload: the format of the feed's values, for sinks of bronze.
+            outside: what it uses that is not in the lake.
 
         Raises:
             SettingsError: a secret is not there.
@@ -123,7 +121,7 @@ class SinkRun:
         self._committer = context.committer
         note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
         self._identity = f"{lake_id(settings)}/{feed.feed}/{sink.name}"
-        self._target = target_of(sink, secret_of, endpoints)
+        self._target = target_of(sink, secret_of, outside.endpoints)
         table = deliveries_of(feed.feed, sink.name)
         self._deliveries = Deliveries(context, table, has_offsets=sink.view is None)
         whose = Whose(
@@ -133,7 +131,7 @@ class SinkRun:
             session=session,
             deliveries=self._deliveries,
             target=self._target,
-            format=payload,
+            format=outside.format,
         )
         self._following = _following(whose, note)
 

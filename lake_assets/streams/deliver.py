@@ -17,7 +17,7 @@ from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import turn_if_free
-from lake_assets.streams.sink_payload import payload_for
+from lake_assets.streams.sinks_outside import outside_of
 
 _LOOKS_WITHIN_S = 2.0
 """Seconds in which streams that look whether dead letters are sent again have looked."""
@@ -132,9 +132,8 @@ def _in_turns(
                         if not stack.enter_context(task):
                             raise StreamError(f"sink {sink.name!r}", turn.fact, turn.step)
                     own = session.newSession()
-                    payload = payload_for(settings, endpoints, feed, sink, own)
-                    told = (feed, sink, settings, endpoints, payload)
-                    with SinkRun(own, context, *told) as run:
+                    outside = outside_of(settings, endpoints, feed, sink, own)
+                    with SinkRun(own, context, feed, sink, settings, outside) as run:
                         report = act(run)
                     yield report
     finally:

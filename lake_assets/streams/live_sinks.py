@@ -31,7 +31,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.job_groups import cancel_group, enter_group
 from lake_assets.state.files import turn_if_free
-from lake_assets.streams.sink_payload import payload_for
+from lake_assets.streams.sinks_outside import outside_of
 from lake_assets.streams.triggers import retry_delay_s
 
 _LOG = logging.getLogger(__name__)
@@ -62,8 +62,7 @@ class LiveSink:
         """Prepare the thread; as `LiveSinks`."""
         self.feed = feed.feed
         self.name = f"{feed.feed}.{sink.name}"
-        self.follows = Stage.INGEST if sink.is_of_bronze else Stage.DEMUX
-        """The stage whose commits it may lack."""
+        self.is_of_bronze = sink.is_of_bronze
         self.of_view = feed.feed if sink.view else None
         """The feed whose view it follows, if it does."""
         self.trouble = ""
@@ -140,11 +139,9 @@ class LiveSink:
                 session = self._warm.session.newSession()
                 enter_group(session, f"sink {self.name}", pool="sinks")
                 context = replace(self._warm.context, committer=committer)
-                payload = payload_for(
-                    self._settings, self._endpoints, self._feed, self._sink, session
-                )
-                told = (self._feed, self._sink, self._settings, self._endpoints, payload)
-                with SinkRun(session, context, *told) as run:
+                told = (self._feed, self._sink)
+                outside = outside_of(self._settings, self._endpoints, *told, session)
+                with SinkRun(session, context, *told, self._settings, outside) as run:
                     self._follow(run)
 
     def _follow(self, run: SinkRun) -> None:
@@ -219,8 +216,8 @@ class LiveSinks:
         owner = self._owners.get(report.feed, report.feed)
         if report.is_committed:
             for whose, sink in self._sinks:
-                is_other = (report.stage is Stage.INGEST) is not (sink.follows is Stage.INGEST)
-                if whose == owner and not is_other:
+                is_its = (report.stage is Stage.INGEST) is sink.is_of_bronze
+                if whose == owner and is_its:
                     sink.nudge()
 
     def with_views(self, announce: Callable[[GoldEvent], None]) -> Callable[[GoldEvent], None]:
