@@ -8,7 +8,14 @@ import typer
 
 from lake_assets.cli.console import stdout
 from lake_assets.cli.refresh import show_report
-from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feed, pick_feeds
+from lake_assets.cli.shared import (
+    FeedOption,
+    LakeOption,
+    for_each,
+    pick_feed,
+    pick_feeds,
+    with_silver,
+)
 from lake_assets.errors import SettingsError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Refreshed
@@ -65,7 +72,7 @@ def rebuild(
         raise SettingsError("--since", f"does not go with {layer}", "Leave it out")
     if layer is RebuildLayer.SILVER:
         at = since.replace(tzinfo=UTC) if since else None
-        feeds = pick_feeds(settings, feed, keys=key)
+        feeds = with_silver(pick_feeds(settings, feed, keys=key))
         endpoints = control.locate(settings, feeds)
         for_each(
             feeds,

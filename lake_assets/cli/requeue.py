@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lake_assets.cli.rebuild import show
-from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds
+from lake_assets.cli.shared import FeedOption, LakeOption, for_each, pick_feeds, with_silver
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.streams.reprocess import requeue as move
@@ -39,7 +39,7 @@ def requeue(
     Each row is moved exactly once; the others stay. The streams may go on meanwhile.
     """
     settings = load_settings(lake=lake)
-    feeds = pick_feeds(settings, feed, keys=key)
+    feeds = with_silver(pick_feeds(settings, feed, keys=key))
     endpoints = control.locate(settings, feeds)
     for_each(
         feeds,

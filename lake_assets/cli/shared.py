@@ -75,6 +75,11 @@ def pick_feeds(
     return tuple(having) or feeds
 
 
+def with_silver(feeds: Sequence[Feed]) -> Sequence[Feed]:
+    """Those of some feeds that have silver tables; if none has, all, and each says so."""
+    return [feed for feed in feeds if feed.has_silver] or feeds
+
+
 def for_each(feeds: Sequence[Feed], act: Callable[[Feed], object]) -> None:
     """Do something for each feed; what fails for one is told, and the others go on.
 

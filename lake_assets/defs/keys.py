@@ -51,8 +51,9 @@ def source_keys(feed: Feed, taken: Collection[dg.AssetKey]) -> dict[str, dg.Asse
 
 def own_keys(feed: Feed) -> set[dg.AssetKey]:
     """The keys of a feed's assets, without its source's."""
-    keys = {bronze_key(feed), quarantine_key(feed), maintenance_key(feed)}
-    keys |= {silver_key(feed)} if feed.into is None else set()
+    keys = {bronze_key(feed), maintenance_key(feed)}
+    keys |= {quarantine_key(feed)} if feed.has_silver else set()
+    keys |= {silver_key(feed)} if feed.has_silver and feed.into is None else set()
     keys |= {sink_key(feed, sink) for sink in feed.sinks}
     keys |= {external_key(feed, name) for name in feed.external}
     return keys | {gold_key(feed, view) for view in feed.gold}

@@ -195,7 +195,7 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
     keys = keys_of(lake, feed)
     tables: list[tuple[TableRef, str | None]] = [
         (bronze_of(feed.feed), None),
-        (quarantine_of(feed.feed), None),
+        *([(quarantine_of(feed.feed), None)] if feed.has_silver else []),
         # Of tables that several feeds fill, the one tells that has them.
         *((feed.silver_table(key), key) for key in keys if feed.into is None),
         *(

@@ -56,6 +56,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         assets=[
             spec
             for feed in feeds
+            if feed.has_silver
             for spec in (*_silver(settings, feed), _quarantine(settings, feed))
         ],
         asset_checks=[

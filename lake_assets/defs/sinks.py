@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
-from lake_assets.defs.keys import OWNERS, gold_key, silver_key, sink_key
+from lake_assets.defs.keys import OWNERS, bronze_key, gold_key, silver_key, sink_key
 from lake_assets.defs.sink_check import sink_check
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport
@@ -39,6 +39,8 @@ def _sink(feed: Feed, sink: Sink) -> dg.AssetSpec:
 
 
 def _source_of(feed: Feed, sink: Sink) -> dg.AssetKey:
+    if sink.is_of_bronze:
+        return bronze_key(feed)
     return silver_key(feed) if sink.view is None else gold_key(feed, feed.view(sink.view))
 
 

@@ -49,8 +49,9 @@ def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
 def _unfit(feed: Feed, target: Feed) -> str:
     """Why a feed cannot fill another's tables; empty if it can."""
     into = target.feed
-    if target.into is not None:
-        return f"feed {into!r} has no silver tables: its rows go into those of {target.into!r}"
+    if target.into is not None or not target.has_silver:
+        why = f": its rows go into those of {target.into!r}" if target.into else " (`silver: none`)"
+        return f"feed {into!r} has no silver tables{why}"
     alone = {
         "selects or hides by key": target.selects_by_key,
         "has `columns: own`": target.has_own_columns,

@@ -39,8 +39,10 @@ def _fact(by_name: dict[str, Feed], feed: Feed, view: GoldView, source: QuerySou
     if whose is None:
         others = ", ".join(name for name in by_name if name != feed.feed) or "none"
         return f"reads {source}, and there is no feed {source.feed!r}; other feeds are {others}"
-    if whose.into is not None:
-        return f"reads {source}, and the rows of feed {whose.feed!r} are in those of {whose.into!r}"
+    if whose.into is not None or not whose.has_silver:
+        fact = f"the rows of feed {whose.feed!r} are in those of {whose.into!r}"
+        fact = fact if whose.into else f"feed {whose.feed!r} has no silver tables (`silver: none`)"
+        return f"reads {source}, and {fact}"
     read = next((each for each in whose.gold if each.name == source.view), None)
     if source.view and read is None:
         names = ", ".join(each.name for each in whose.gold if each is not view) or "none"

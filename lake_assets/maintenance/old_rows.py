@@ -29,7 +29,9 @@ from lake_assets.model.retention import Age, RowAges
 from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux_position import read_position
+from lake_assets.sinks.standing import taken_by_sinks
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.storage.store import Store
 
 _MOST_FILES = 5_000
 """Files that leave a table in one commit, which names each in 300 bytes; bronze's are looked into,
@@ -60,7 +62,7 @@ class Retention:
     None if bronze does not tell."""
 
     taken: Offsets
-    """The offsets up to which demux has taken bronze's rows."""
+    """The offsets up to which demux has taken bronze's rows, or sinks of bronze have."""
 
     spared: Mapping[TableRef, Sequence[RowsFrom]] = field(default_factory=dict)
     """By table, rows that stay whatever their age."""
@@ -84,14 +86,12 @@ class Retention:
             columns = [name for name in (flow.source.origin.time, "ingested_at") if name]
             arrived = None if other is None else newest_arrival(other, columns)
             newest = max((at for at in (newest, arrived) if at is not None), default=None)
-        quarantine = open_table(context.lake, quarantine_of(feed.feed))
-        position = read_position(quarantine, feed.feed) if quarantine is not None else None
         return cls(
             feed=feed,
             context=context,
             now=at,
             newest=newest,
-            taken={} if position is None else position.offsets,
+            taken=_taken(context.lake, feed),
             spared=rows_in_open_windows(settings, feed, now) if feed.retention else {},
         )
 
@@ -178,3 +178,12 @@ def _within(files: list[DataFile], most: int) -> tuple[list[DataFile], int]:
         taken.append(file)
         most -= file.size
     return taken, len(files) - len(taken)
+
+
+def _taken(lake: Store, feed: Feed) -> Offsets:
+    """The offsets below which nobody asks for bronze's rows any more."""
+    if not feed.has_silver:
+        return taken_by_sinks(lake, feed)
+    quarantine = open_table(lake, quarantine_of(feed.feed))
+    position = read_position(quarantine, feed.feed) if quarantine is not None else None
+    return {} if position is None else position.offsets

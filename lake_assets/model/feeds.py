@@ -37,6 +37,7 @@ from lake_assets.model.transforms import (
 )
 from lake_assets.model.unique_names import refuse_twins
 from lake_assets.model.view_sinks import ensure_sinks_fit
+from lake_assets.model.without_silver import Silver
 
 
 class Reset(StrEnum):
@@ -58,6 +59,8 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     payload: Payload
     """How its values are decoded."""
 
+    silver: Silver = Silver.TABLES
+    """`none`: it has no tables but bronze, whose rows go to its sinks, `from: bronze`."""
     where: str | None = Field(default=None, min_length=1)
     """With `into`, which of its rows go there: a condition over silver's columns as in Spark SQL,
     `at < timestamp'2026-03-01'`. Others, and those of which it is null, are dropped and counted."""
@@ -136,19 +139,16 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     with this `keyed`. Rows without `by` or `order` go to quarantine."""
 
     partition_by: PartitionBy = Field(default_factory=dict)
-    """Columns of few values by which silver's tables are partitioned, and days of timestamps:
-    `date(event_timestamp)`, or `{event_date: date(event_timestamp)}` to name the column that a
-    table gets for it. Tables that are there keep their layout until `rebuild silver`."""
+    """Columns of few values by which silver is partitioned, and days: `date(at)`, or `{day:
+    date(at)}` to name the column. Tables keep their layout until `rebuild silver`."""
 
     cluster_by: tuple[ColumnName, ...] = ()
-    """Columns of silver by which rows are sorted when small files are joined, the first of them
-    first: queries for a few values of it skip most of a large file. Tables that lack one do
-    without it."""
+    """Columns of silver by which rows are sorted when small files are joined, first by the first:
+    queries for few values of it skip most of a large file. Tables that lack one do without it."""
 
     retention: SilverRetention | None = None
     """How long silver keeps a row: `90d`, or `{column: event_timestamp, keep: 90d}`; unset, for
-    ever. Views that are merged keep what they counted; those computed anew know only what is left.
-    """
+    ever. Merged views keep what they counted; those computed anew know only what is left."""
 
     layouts: dict[KeyName, Layout] = Field(default_factory=dict)
     """By key whose table is laid out otherwise: `partition_by`, `cluster_by` or `retention` in

@@ -1,15 +1,19 @@
 """What follows for a feed from its route: its keys, and where a row's key is read from."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from lake_assets.model.routes import Route, TableColumns, Unknown
 from lake_assets.model.transforms import generators_in
+from lake_assets.model.without_silver import Silver, ensure_has_what_sinks_read
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from lake_assets.model.gold_views import GoldView
     from lake_assets.model.keyed import Keyed
     from lake_assets.model.payload import Payload
     from lake_assets.model.selects import Selects
+    from lake_assets.model.sinks import Sink
     from lake_assets.model.transforms import FunctionName, SelectItem
 
 
@@ -20,6 +24,7 @@ class Routed:
         feed: str
         into: str | None
         payload: Payload
+        silver: Silver
         route: Route | None
         routes: tuple[Route, ...]
         columns: TableColumns
@@ -29,6 +34,8 @@ class Routed:
         selects_by_key: bool
         keyed: Keyed | None
         gold: tuple[GoldView, ...]
+        sinks: tuple[Sink, ...]
+        model_fields: ClassVar[dict[str, FieldInfo]]
 
     @property
     def all_routes(self) -> tuple[Route, ...]:
@@ -36,8 +43,15 @@ class Routed:
         return self.routes if self.route is None else (self.route,)
 
     @property
+    def has_silver(self) -> bool:
+        """Whether its rows go to silver tables, with quarantine beside them."""
+        return self.silver is Silver.TABLES
+
+    @property
     def keys(self) -> tuple[str, ...]:
-        """The declared keys; without a route the one key there is."""
+        """The declared keys; without a route the one key there is; none without silver tables."""
+        if not self.has_silver:
+            return ()
         if not self.all_routes:
             return (self.into or self.feed,)
         return tuple(dict.fromkeys(key for route in self.all_routes for key in route.keys))
@@ -89,11 +103,12 @@ class Routed:
         return any(route.header is not None for route in self.all_routes)
 
     def ensure_routable(self) -> None:
-        """Make sure that a route reads what rows have.
+        """Make sure that a route reads what rows have, and rows go to tables that there are.
 
         Raises:
-            ValueError: it reads what no row has.
+            ValueError: one does not.
         """
+        ensure_has_what_sinks_read(self)
         if self.route is not None and self.routes:
             message = "give either `route` or `routes`"
             raise ValueError(message)

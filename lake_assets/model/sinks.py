@@ -18,7 +18,7 @@ from lake_assets.model.unique_names import refuse_twins
 KINDS = ("rest", "sql", "kafka", "python")
 """Fields of a sink that say what it is; one of them is given."""
 
-_SOURCE = re.compile(r"silver|gold\.(?P<view>[a-z][a-z0-9_]{0,62})")
+_SOURCE = re.compile(r"bronze|silver|gold\.(?P<view>[a-z][a-z0-9_]{0,62})")
 
 CHANGE = "_change_type"
 """Column of a view's rows, which says what became of one: `upsert`, or `delete`."""
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
 def _readable_source(value: str) -> str:
     if _SOURCE.fullmatch(value) is None:
-        message = f"{value!r} is neither `silver` nor a view, as `gold.player_agg`"
+        message = f"{value!r} is neither `silver` nor a view, as `gold.player_agg`, nor `bronze`"
         raise ValueError(message)
     return value
 
@@ -52,7 +52,9 @@ class Sink(Noun):
 
     source: Annotated[str, AfterValidator(_readable_source), Field(alias="from")]
     """`silver`: the rows of all keys' tables. `gold.<view>`: the rows of one of the feed's views,
-    all at first, then those that are new or have other values, each time that it is refreshed."""
+    all at first, then those that are new or have other values, each time that it is refreshed.
+    `bronze`, of feeds with `silver: none`: the source's rows, decoded; one that cannot be is a dead
+    letter."""
 
     key: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Of `gold.<view>`: columns by which a row of the view is told from the others, in each of its
@@ -129,9 +131,14 @@ class Sink(Noun):
 
     @property
     def view(self) -> str | None:
-        """The view whose rows are sent; None if silver's are."""
+        """The view whose rows are sent; None if silver's or bronze's are."""
         match = _SOURCE.fullmatch(self.source)
         return match["view"] if match else None
+
+    @property
+    def is_of_bronze(self) -> bool:
+        """Whether the source's rows are sent, decoded on the way."""
+        return self.source == "bronze"
 
     @property
     def kind(self) -> str:

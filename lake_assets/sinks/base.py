@@ -49,6 +49,17 @@ def _origin(row: Mapping[str, Any], time: datetime | str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Why a row cannot be sent, before anybody is asked."""
+
+    reason: str
+    """In words."""
+
+    value: str = ""
+    """What the source had, bounded."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
     """Some rows that go out together, or not at all."""
 
@@ -63,6 +74,9 @@ class Call:
 
     body: Any
     """What `Target.body_of` made of them; only the target looks into it."""
+
+    refusal: "Refusal | None" = None
+    """Why it is not made: its rows are dead letters at once."""
 
     def part(self, numbers: Sequence[int], body: Any) -> "Call":  # noqa: ANN401 - the target's
         """Some of its rows, by their places, where the others fare otherwise; under its key."""
@@ -92,6 +106,19 @@ class Outcome:
 
     response: str = ""
     """Of what was given up: what came back, likewise."""
+
+
+def refused(call: Call) -> Outcome:
+    """What becomes of a call that is not made."""
+    assert call.refusal is not None  # noqa: S101 - the caller looked
+    return Outcome(
+        call=call,
+        is_delivered=False,
+        tries=0,
+        seconds=0.0,
+        reason=call.refusal.reason,
+        request=call.refusal.value,
+    )
 
 
 class Target(Protocol):

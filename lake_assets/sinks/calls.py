@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lake_assets.delta.deletion_vectors import Mask
 from lake_assets.model.tables import Layer
-from lake_assets.sinks.base import IDENTITY, Call, Target
+from lake_assets.sinks.base import IDENTITY, Call, Refusal, Target
 from lake_assets.sinks.shape import Shaped
 
 _LONGEST_NAME = 120
@@ -20,18 +20,23 @@ _LONGEST_NAME = 120
 
 
 def calls_of(
-    pieces: "Iterable[WaitingRows]", target: Target, identity: str
+    pieces: "Iterable[WaitingRows | RefusedRows]", target: Target, identity: str
 ) -> Iterator[list[Call]]:
     """The calls of a batch that were not recorded yet, in pieces, none of them empty.
 
     Args:
         pieces: all rows of the batch, the recorded ones among them: they keep the places that they
-            had, so that the others go together as before.
+            had, so that the others go together as before. Each that is refused is a call alone.
         target: whom they are for.
         identity: of the sink, in its lake.
     """
     number, left, most = 0, WaitingRows.none(), target.rows_per_call
     for piece in pieces:
+        if isinstance(piece, RefusedRows):
+            if calls := list(piece.calls(number, identity)):
+                yield calls
+            number += len(piece.refusals)
+            continue
         rows, calls = left.with_rows(piece), []
         whole = rows.count - rows.count % most
         for start in range(0, whole, most):
@@ -84,6 +89,32 @@ def key_of(identity: str, origins: Sequence[_Origin]) -> str:
 def rows_under(key: str) -> int:
     """How many rows go together under a key."""
     return int(key.rpartition("+")[2].partition("-")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRows:
+    """Rows that cannot be sent."""
+
+    rows: pa.Table
+    """Which they are: `IDENTITY`."""
+
+    refusals: Sequence[Refusal]
+    is_done: Mask
+    """As of `WaitingRows`."""
+
+    def only(self, mask: Mask) -> "RefusedRows":
+        """Some of them."""
+        left = list(compress(self.refusals, mask))
+        return RefusedRows(self.rows.filter(pa.array(mask)), left, self.is_done[mask])
+
+    def calls(self, number: int, identity: str) -> Iterator[Call]:
+        """Their calls, after those up to a number, which are not made."""
+        origins = origin_tuples(self.rows)
+        for place, refusal in enumerate(self.refusals):
+            if not self.is_done[place]:
+                own = self.rows.slice(place, 1)
+                key, later = key_of(identity, [origins[place]]), number + place + 1
+                yield Call(number=later, key=key, rows=own, body=None, refusal=refusal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,10 +195,10 @@ class Deliveries:
     def _ends_in(self) -> Offsets:
         ends: Offsets = {}
         # A sink that followed a view once has a place a row of it, which nobody asks for any more.
-        folder = f"{Layer.SILVER}/"
-        for file in files_between(self._handle, "table", folder, f"{folder}\U0010ffff"):
-            entries = read_file(self._log, file, IDENTITY.names)
-            _move_on(ends, entries.filter(pc.starts_with(entries["table"], folder)))
+        for folder in (f"{Layer.BRONZE}/", f"{Layer.SILVER}/"):
+            for file in files_between(self._handle, "table", folder, f"{folder}\U0010ffff"):
+                entries = read_file(self._log, file, IDENTITY.names)
+                _move_on(ends, entries.filter(pc.starts_with(entries["table"], folder)))
         return ends
 
     def _written(self, batch: int, outcomes: Sequence[Outcome]) -> list[DataFile]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
-from lake_assets.sinks.base import Call, Outcome, Target
+from lake_assets.sinks.base import Call, Outcome, Target, refused
 
 _RECORD_EVERY_S = 5.0
 """Seconds after which outcomes are recorded though their batch goes on: what a kill repeats."""
@@ -119,7 +119,8 @@ class _Calls:
     async def _deliver(self) -> None:
         while (call := await self._queue.get()) is not None:
             if not self._is_stopping:  # else it is taken out, so that who reads on ends
-                outcomes = await self._target.deliver(call)
+                is_made = call.refusal is None
+                outcomes = await self._target.deliver(call) if is_made else [refused(call)]
                 self._outcomes.extend(outcomes)  # looked up now: another list may have begun
 
     async def _keep(self) -> None:

@@ -2,19 +2,32 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from lake_assets.formats.base import PayloadFormat
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import TableRef
 from lake_assets.sinks.base import Target
-from lake_assets.sinks.calls import WaitingRows
+from lake_assets.sinks.calls import RefusedRows, WaitingRows
 from lake_assets.sinks.deliveries import Deliveries, Progress
 from lake_assets.sinks.shape import Shaped
 from lake_assets.storage.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outside:
+    """What a sink uses that is not in the lake."""
+
+    endpoints: Endpoints | None = None
+    """Of the lake, for sinks that are topics of its own brokers; None where these do not run."""
+
+    format: PayloadFormat[Any] | None = None
+    """Of the feed's values, for sinks of bronze, which decode them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +42,8 @@ class Whose:
 
     deliveries: Deliveries
     target: Target
+    format: PayloadFormat[Any] | None = None
+    """Of the feed's values, where they are decoded on the way."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +57,7 @@ class Ready:
     begin: Callable[[], None]
     """Notes it before its first call, so that after a kill it is the same; raises LakeError."""
 
-    rows: Callable[[], Iterator[WaitingRows]]
+    rows: Callable[[], Iterator[WaitingRows | RefusedRows]]
     """All of its rows, in pieces, in the same order each time; raises FeedError where an expression
     of the sink does not fit a table, LakeError where one cannot be read."""
 

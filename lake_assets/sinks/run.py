@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -16,7 +17,6 @@ from typing import Self
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.conflicts import lake_errors
-from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport, RedeliveryReport
 from lake_assets.model.sinks import Sink
@@ -24,11 +24,12 @@ from lake_assets.model.tables import deliveries_of
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.schema import Settings
 from lake_assets.sinks.base import Outcome
+from lake_assets.sinks.bronze_rows import BronzeRows
 from lake_assets.sinks.calls import calls_of
 from lake_assets.sinks.catalog import target_of
 from lake_assets.sinks.deliveries import Deliveries
 from lake_assets.sinks.engine import make_calls
-from lake_assets.sinks.following import Following, Ready, Whose
+from lake_assets.sinks.following import Following, Outside, Ready, Whose
 from lake_assets.sinks.letters import Redelivery, letters_in
 from lake_assets.sinks.silver_rows import SilverRows
 from lake_assets.sinks.view_rows import ViewRows
@@ -36,6 +37,8 @@ from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.lake_id import lake_id
 
 _LOG = logging.getLogger(__name__)
+
+_NOTHING = Outside()
 
 _WHOLE_BEFORE = 2
 """Batches of a view that are delivered before its dead letters: one that was begun, perhaps, and
@@ -72,7 +75,8 @@ class _Counted:
     def add(self, outcomes: Sequence[Outcome]) -> None:
         for one in outcomes:
             count = one.call.rows.num_rows
-            self.calls, self.tries = self.calls + 1, self.tries + one.tries
+            self.tries += one.tries
+            self.calls += one.call.refusal is None
             if one.is_delivered:
                 self.rows += count
                 self.latencies.append(one.seconds)
@@ -96,7 +100,7 @@ class SinkRun:
         feed: Feed,
         sink: Sink,
         settings: Settings,
-        endpoints: Endpoints | None = None,
+        outside: Outside = _NOTHING,
     ) -> None:
         """Find out how far the sink is.
 
@@ -106,7 +110,7 @@ class SinkRun:
             feed: whose sink.
             sink: whose rows.
             settings: whose state folder has a note of the batch that runs.
-            endpoints: of the lake, for sinks that are topics of its own brokers.
+            outside: what it uses that is not in the lake.
 
         Raises:
             SettingsError: a secret is not there.
@@ -117,9 +121,9 @@ class SinkRun:
         self._committer = context.committer
         note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
         self._identity = f"{lake_id(settings)}/{feed.feed}/{sink.name}"
-        self._target = target_of(sink, secret_of, endpoints)
-        table, is_of_silver = deliveries_of(feed.feed, sink.name), sink.view is None
-        self._deliveries = Deliveries(context, table, has_offsets=is_of_silver)
+        self._target = target_of(sink, secret_of, outside.endpoints)
+        table = deliveries_of(feed.feed, sink.name)
+        self._deliveries = Deliveries(context, table, has_offsets=sink.view is None)
         whose = Whose(
             lake=context.lake,
             feed=feed,
@@ -127,8 +131,9 @@ class SinkRun:
             session=session,
             deliveries=self._deliveries,
             target=self._target,
+            format=outside.format,
         )
-        self._following: Following = SilverRows(whose, note) if is_of_silver else ViewRows(whose)
+        self._following = _following(whose, note)
 
     def __enter__(self) -> Self:
         """Open the event loop in which all calls are made; raises as `deliver`."""
@@ -265,6 +270,13 @@ class SinkRun:
         counted.add(left)
         batch.end()
         return True
+
+
+def _following(whose: Whose, note: Path) -> Following:
+    """What follows the tables that the sink reads."""
+    if whose.sink.view is not None:
+        return ViewRows(whose)
+    return BronzeRows(whose, note) if whose.sink.is_of_bronze else SilverRows(whose, note)
 
 
 def _percentiles(latencies: Sequence[float]) -> dict[str, float]:

@@ -9,17 +9,22 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.increments import Point
 from lake_assets.delta.log_history import committed_at, open_table
+from lake_assets.delta.recorded_sources import sources_read
+from lake_assets.delta.restores import held_offsets
+from lake_assets.delta.source_offsets import Offsets
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sinks import Sink
-from lake_assets.model.tables import TableRef, deliveries_of
+from lake_assets.model.tables import TableRef, bronze_of, deliveries_of
 from lake_assets.sinks.deliveries import point_in
-from lake_assets.sinks.gained import gained_since
+from lake_assets.sinks.gained import digest_number, gained_since
 from lake_assets.sinks.view_changes import first_change
 from lake_assets.sinks.view_tables import tables_of_view
 from lake_assets.storage.store import Store
@@ -73,6 +78,8 @@ def tables_of_sink(lake: Store, feed: Feed, sink: Sink) -> list[TableRef]:
     """
     if sink.view is not None:
         return list(tables_of_view(lake, feed, feed.view(sink.view)))
+    if sink.is_of_bronze:
+        return [bronze_of(feed.feed)]
     return sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
 
 
@@ -129,6 +136,29 @@ def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> St
         new_letters=letters,
         letters_since=min(times, default=None),
     )
+
+
+def taken_by_sinks(lake: Store, feed: Feed) -> Offsets:
+    """By partition, the offset up to which all sinks of a feed's bronze are done with its rows.
+
+    Empty where that cannot be told: a sink never began, or bronze is another table by now.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    bronze, points = bronze_of(feed.feed), []
+    for sink in feed.sinks:
+        deliveries = open_table(lake, deliveries_of(feed.feed, sink.name))
+        points.append(Point() if deliveries is None else point_in(deliveries, bronze.relative))
+    done, log = min(points, key=lambda point: point.version), log_of(lake, bronze)
+    digest = commit_digest(log, done.version) if done.version >= 0 else None
+    if digest is None or digest_number(digest) != digest_number(done.digest):
+        return {}
+    try:
+        then = log.open(done.version)
+    except DeltaError:
+        return {}  # its log was shortened since
+    return dict(held_offsets(log, then, sources_read(log, then, feed.source)))
 
 
 def _utc(time: datetime) -> float:

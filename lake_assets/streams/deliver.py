@@ -17,6 +17,7 @@ from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import turn_if_free
+from lake_assets.streams.sinks_outside import outside_of
 
 _LOOKS_WITHIN_S = 2.0
 """Seconds in which streams that look whether dead letters are sent again have looked."""
@@ -131,7 +132,8 @@ def _in_turns(
                         if not stack.enter_context(task):
                             raise StreamError(f"sink {sink.name!r}", turn.fact, turn.step)
                     own = session.newSession()
-                    with SinkRun(own, context, feed, sink, settings, endpoints) as run:
+                    outside = outside_of(settings, endpoints, feed, sink, own)
+                    with SinkRun(own, context, feed, sink, settings, outside) as run:
                         report = act(run)
                     yield report
     finally:

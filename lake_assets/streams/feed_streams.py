@@ -156,10 +156,7 @@ class FeedStreams:
         return True
 
     def _is_released(self, failure: PoisonedBatchError) -> bool:
-        """Stand still until somebody has the batch skipped or tried again; False if told to end.
-
-        The feed waits for nothing that comes by itself: the others are watched without it.
-        """
+        """Stand still until somebody has the batch skipped or tried again; False if told to end."""
         self.stopped, self.waiting = str(failure), None
         stage = Stage(failure.stage)
         self.announce(Waiting(feed=self.feed.feed, stage=stage, reason=str(failure)))
@@ -218,6 +215,9 @@ class FeedStreams:
             query.stop()
 
     def _follow(self, query: StreamingQuery, single_pass: SinglePass) -> bool:
+        if not self.feed.has_silver:
+            single_pass.join(None)
+            return self._loop(query, lambda: False)
         schemas = Schemas(
             feed=self.feed,
             format=format_with(

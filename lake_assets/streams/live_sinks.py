@@ -31,6 +31,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.sinks.run import SinkRun, redelivery_turn, sink_turn
 from lake_assets.spark.job_groups import cancel_group, enter_group
 from lake_assets.state.files import turn_if_free
+from lake_assets.streams.sinks_outside import outside_of
 from lake_assets.streams.triggers import retry_delay_s
 
 _LOG = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class LiveSink:
         """Prepare the thread; as `LiveSinks`."""
         self.feed = feed.feed
         self.name = f"{feed.feed}.{sink.name}"
+        self.is_of_bronze = sink.is_of_bronze
         self.of_view = feed.feed if sink.view else None
         """The feed whose view it follows, if it does."""
         self.trouble = ""
@@ -137,8 +139,9 @@ class LiveSink:
                 session = self._warm.session.newSession()
                 enter_group(session, f"sink {self.name}", pool="sinks")
                 context = replace(self._warm.context, committer=committer)
-                told = (self._feed, self._sink, self._settings, self._endpoints)
-                with SinkRun(session, context, *told) as run:
+                told = (self._feed, self._sink)
+                outside = outside_of(self._settings, self._endpoints, *told, session)
+                with SinkRun(session, context, *told, self._settings, outside) as run:
                     self._follow(run)
 
     def _follow(self, run: SinkRun) -> None:
@@ -151,7 +154,7 @@ class LiveSink:
             self._woken.wait(_LOOK_ANYWAY_S)
 
     def _take(self, report: DeliveryReport) -> None:
-        if report.calls or self.trouble:
+        if report.calls or report.dead_rows or self.trouble:
             self.trouble = ""
             self._announce(report)
 
@@ -209,11 +212,12 @@ class LiveSinks:
             sink.start()
 
     def note(self, report: BatchReport) -> None:
-        """Take in a batch: what demux committed, sinks may lack."""
+        """Take in a batch: what it committed, sinks may lack."""
         owner = self._owners.get(report.feed, report.feed)
-        if report.is_committed and report.stage is not Stage.INGEST:
+        if report.is_committed:
             for whose, sink in self._sinks:
-                if whose == owner:
+                is_its = (report.stage is Stage.INGEST) is sink.is_of_bronze
+                if whose == owner and is_its:
                     sink.nudge()
 
     def with_views(self, announce: Callable[[GoldEvent], None]) -> Callable[[GoldEvent], None]:
@@ -242,7 +246,7 @@ class LiveSinks:
         troubles = {sink.name: sink.trouble for sink in awaited if sink.trouble}
         if troubles:
             facts = "; ".join(f"{name} stands still ({why})" for name, why in troubles.items())
-            raise StreamError("sinks", facts, "All rows are in silver; repair the sinks")
+            raise StreamError("sinks", facts, "All rows are in the lake; repair the sinks")
 
     def stop(self) -> None:
         """Have all threads end soon."""

@@ -18,7 +18,7 @@ from lake_assets.delta.log_history import open_table
 from lake_assets.delta.offset_range import Range
 from lake_assets.delta.renamed_tables import ensure_none_renamed, movable_tables
 from lake_assets.delta.table_log import log_of
-from lake_assets.errors import LakeError, StreamError
+from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -77,6 +77,7 @@ def requeue(
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_bound(settings)
+    _ensure_has_silver(feed)
     ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
     ensure_none_renamed(lake_of(settings), feed, Layer.SILVER)
     with turn(settings.state_dir, REDO_TURN), _redo(settings, feed, endpoints) as redo:
@@ -127,6 +128,7 @@ def rebuild_silver(
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     ensure_bound(settings)
+    _ensure_has_silver(feed)
     ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
     if open_table(lake_of(settings), bronze_of(feed.feed)) is None:
         raise unbegun(feed)
@@ -137,6 +139,12 @@ def rebuild_silver(
         rotating(redo.demux, settings.state_dir) if is_all else nullcontext(),
     ):
         return rebuild(redo, settings.state_dir, keys=keys, since=since)
+
+
+def _ensure_has_silver(feed: Feed) -> None:
+    if not feed.has_silver:
+        step = "Rows that a sink has not got are sent by `lake-assets redeliver`"
+        raise FeedError(f"feed {feed.feed!r}", "has no silver tables (`silver: none`)", step)
 
 
 def rebuild(

@@ -1,5 +1,7 @@
 """Whether a run of a feed would find anything to do: none starts Spark for nothing."""
 
+import math
+
 from lake_assets.delta.log_history import open_table, rows_of, rows_since
 from lake_assets.errors import SourceError
 from lake_assets.gold.status import views_behind
@@ -8,6 +10,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import feed_of_tables, fillers
 from lake_assets.model.tables import bronze_of, waiting_of
 from lake_assets.settings.schema import Settings
+from lake_assets.sinks.standing import standing_of
 from lake_assets.sources.catalog import source_of
 from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.storage.open_store import lake_of
@@ -54,9 +57,17 @@ def _is_silver_behind(settings: Settings, feed: Feed) -> bool:
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return False
+    if not feed.has_silver:
+        return _are_sinks_behind(settings, feed)
     waiting = open_table(lake, waiting_of(feed.feed))
     is_waiting = waiting is not None and bool(rows_of(waiting))
     return is_waiting or bool(rows_since(bronze, demux_position(lake, feed).bronze.version + 1))
+
+
+def _are_sinks_behind(settings: Settings, feed: Feed) -> bool:
+    """Whether a sink has not got all of bronze, of a feed whose rows go there at once."""
+    found = (standing_of(lake_of(settings), feed, sink, math.inf) for sink in feed.sinks)
+    return any(one is None or one.behind_since is not None for one in found)
 
 
 def _is_gold_behind(settings: Settings, feed: Feed) -> bool:

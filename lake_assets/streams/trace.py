@@ -20,7 +20,14 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
 from lake_assets.model.origins import FEED, Origin
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import (
+    TableRef,
+    bronze_of,
+    deliveries_of,
+    duplicates_of,
+    quarantine_of,
+    waiting_of,
+)
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.duplicate_rows import FIRST_FEED, first_names, first_of
 from lake_assets.sources.catalog import source_of
@@ -28,7 +35,15 @@ from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 from lake_assets.streams.progress import demux_position, ingested_offsets
 from lake_assets.streams.trace_words import in_gap, words
-from lake_assets.streams.whereabouts import DUPLICATE, Place, Progress, Trace, Whereabouts
+from lake_assets.streams.whereabouts import (
+    DEAD_LETTER,
+    DELIVERED,
+    DUPLICATE,
+    Place,
+    Progress,
+    Trace,
+    Whereabouts,
+)
 
 
 def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints | None) -> Trace:
@@ -57,6 +72,7 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
         *_refused(lake_of(settings), feed, quarantine_of(feed.feed), origin),
         *_duplicates(lake_of(settings), feed, origin),
         *_in_silver(lake_of(settings), feed, origin),
+        *(() if feed.has_silver else _sent(lake_of(settings), feed, origin)),
     ]
     places = (*bronze, *refined)
     gap = None if places else _gap_of(lake_of(settings), feed, origin)
@@ -184,6 +200,32 @@ def _in_silver(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
         files = {row.file: row for row in found}
         places += [replace(_place(table, row, key=key), rows=many[f]) for f, row in files.items()]
     return places
+
+
+def _sent(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
+    """What became of a row at sinks of bronze; the detail says whose it is."""
+    key = {"source": origin.name, "partition": origin.partition, "offset": origin.offset}
+    found = (
+        (deliveries_of(feed.feed, sink.name), sink.name, row)
+        for sink in feed.sinks
+        for row in _find(
+            lake,
+            deliveries_of(feed.feed, sink.name),
+            key,
+            ["table", "delivered", "reason", "time"],
+        )
+        if row.row["table"] == bronze_of(feed.feed).relative
+    )
+    return [
+        _place(
+            table,
+            row,
+            reason=DELIVERED if row.row["delivered"] else DEAD_LETTER,
+            detail=f"sink {name}" + ("" if row.row["delivered"] else f": {row.row['reason']}"),
+            at=row.row["time"],
+        )
+        for table, name, row in found
+    ]
 
 
 def _find(

@@ -6,7 +6,7 @@ from lake_assets.logs.gaps import RecordedGap
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import GapReason
-from lake_assets.streams.whereabouts import Place, Progress, Whereabouts
+from lake_assets.streams.whereabouts import DEAD_LETTER, DELIVERED, Place, Progress, Whereabouts
 
 
 def in_gap(recorded: RecordedGap, feed: Feed) -> str:
@@ -55,7 +55,7 @@ def words(
             f"not in bronze, though ingest takes offset {progress.ingested} next: the source had "
             "no such message, ingest began after it, or it was deleted since"
         ),
-        Whereabouts.BRONZE: "in bronze; demux has not come to it yet",
+        Whereabouts.BRONZE: _in_bronze(feed, places),
         Whereabouts.WAITING: f"waiting beside bronze: {last.detail if last else None}",
         Whereabouts.SILVER: f"in silver, as an event of {' and of '.join(keys)}",
         Whereabouts.QUARANTINE: (
@@ -64,3 +64,15 @@ def words(
         Whereabouts.DUPLICATE: f"a duplicate {last.detail if last else None}, which stays",
         Whereabouts.DROPPED: f"dropped: demuxed, and in no table; {dropped}",
     }[whereabouts]
+
+
+def _in_bronze(feed: Feed, places: Sequence[Place]) -> str:
+    if feed.has_silver:
+        return "in bronze; demux has not come to it yet"
+    told = [
+        f"{'delivered' if place.reason == DELIVERED else 'a dead letter'} ({place.detail})"
+        for place in places
+        if place.reason in {DELIVERED, DEAD_LETTER}
+    ]
+    nothing = "no sink has sent it: none has come to it yet, or none wants it by its `where`"
+    return f"in bronze; {'; '.join(told) or nothing}"

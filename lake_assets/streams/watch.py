@@ -77,6 +77,7 @@ class Watch:
         """How the streams are; set by who runs them."""
         self._settings = settings
         self._feeds = feeds
+        self._without_silver = {feed.feed for feed in feeds if not feed.has_silver}
         self._endpoints = endpoints
         self._clock = clock
         self._asked_at = self._looked_at = self._weighed_at = float("-inf")
@@ -104,6 +105,8 @@ class Watch:
         """Take in a batch; costs some hundredths of a millisecond."""
         self._counted.batch(report)
         self._measured.batch(report)
+        if report.feed in self._without_silver:
+            self._measured.demux_lag(report.feed, 0)  # demux takes nothing of it
 
     def lag(self, report: BatchReport, rows: int | None) -> None:
         """Take in how many rows of bronze demux has not taken after its batch, if that is known."""
@@ -200,7 +203,7 @@ class Watch:
 
     def _look_at_bronze(self, feed: Feed) -> None:
         """How far demux is behind, as long as no batch has told."""
-        if self._measured.is_demux_lag_known(feed.feed):
+        if self._measured.is_demux_lag_known(feed.feed) or not feed.has_silver:
             return
         lake = lake_of(self._settings)
         bronze = open_table(lake, bronze_of(feed.feed))

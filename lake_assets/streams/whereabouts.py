@@ -8,6 +8,9 @@ from lake_assets.model.origins import Origin
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.uri import LakeUri
 
+DELIVERED, DEAD_LETTER = "delivered", "dead_letter"
+"""Reasons of places in the tables of deliveries."""
+
 DUPLICATE = "duplicate"
 """`Place.reason` of a row that was left out since its event was there."""
 

@@ -37,7 +37,7 @@ SQL = {"url": "postgresql+psycopg://host/db", "table": "public.sessions"}
     [
         ({"rest": None}, "one of rest, sql, kafka, python; none is given"),
         ({"sql": SQL}, "not rest and sql"),
-        ({"from": "bronze"}, "neither `silver` nor a view"),
+        ({"from": "copper"}, "neither `silver` nor a view"),
         ({"key": ["gamer_id"]}, "key: is of sinks of views"),
         ({"deletes": True}, "deletes: is of sinks of views"),
         ({"from": "gold.best", "key": ["a", "a"]}, "a"),
