@@ -9,7 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
 
 PACKAGE = "lake_assets"
 """Of the message types that are made here: they are told from a user's own by it."""
@@ -24,7 +28,7 @@ _Field = FieldDescriptorProto
 
 _SCALARS = (
     (pa.types.is_boolean, _Field.TYPE_BOOL),
-    (lambda kind: pa.types.is_uint64(kind), _Field.TYPE_UINT64),
+    (pa.types.is_uint64, _Field.TYPE_UINT64),
     (lambda kind: pa.types.is_int64(kind) or pa.types.is_uint32(kind), _Field.TYPE_INT64),
     (pa.types.is_integer, _Field.TYPE_INT32),
     (pa.types.is_float64, _Field.TYPE_DOUBLE),
@@ -113,7 +117,9 @@ def text_of(file: FileDescriptorProto) -> str:
     """
     (message,) = _only(file.message_type, "more messages than one")
     lines = list(_lines(message, ""))
-    imports = ['import "google/protobuf/timestamp.proto";', ""] if TIMESTAMP in "".join(lines) else []
+    imports = (
+        ['import "google/protobuf/timestamp.proto";', ""] if TIMESTAMP in "".join(lines) else []
+    )
     return "\n".join(['syntax = "proto3";', f"package {PACKAGE};", "", *imports, *lines, ""])
 
 
@@ -124,15 +130,13 @@ def scalar_of(kind: pa.DataType) -> int | None:
 
 def is_instant(kind: pa.DataType) -> bool:
     """Whether values are points in time that a `Timestamp` holds."""
-    return pa.types.is_timestamp(kind) and kind.tz is not None
+    return bool(pa.types.is_timestamp(kind) and kind.tz is not None)
 
 
 def is_list(kind: pa.DataType) -> bool:
     """Whether values are lists, whichever of Arrow's."""
     return (
-        pa.types.is_list(kind)
-        or pa.types.is_large_list(kind)
-        or pa.types.is_fixed_size_list(kind)
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
 
 
@@ -180,7 +184,7 @@ def _added(message: DescriptorProto, own: str, name: str, kind: _Kind) -> FieldD
         raise MisfitError(fact)
     number = max((one.number for one in message.field), default=0) + 1
     number = number if number not in _RESERVED else _RESERVED.stop
-    made = FieldDescriptorProto(name=own, number=number, type=kind.type)  # type: ignore[arg-type]
+    made = FieldDescriptorProto(name=own, number=number, type=kind.type)
     if kind.type == _Field.TYPE_MESSAGE:
         made.type_name = f".{TIMESTAMP}"
         if kind.fields:
@@ -190,9 +194,10 @@ def _added(message: DescriptorProto, own: str, name: str, kind: _Kind) -> FieldD
         entry = message.nested_type.add(name=f"{_in_json(own, upper=True)}Entry")
         entry.options.map_entry = True
         entry.field.add(name="key", number=1, type=kind.key)  # type: ignore[arg-type]
-        value = entry.field.add()
+        value = FieldDescriptorProto()
         value.CopyFrom(made)
         value.name, value.number = "value", 2
+        entry.field.append(value)
         made.type, made.type_name = _Field.TYPE_MESSAGE, entry.name
     made.label = _Field.LABEL_REPEATED if kind.is_repeated else _Field.LABEL_OPTIONAL
     made.proto3_optional = not kind.is_repeated

@@ -5,8 +5,7 @@ A value that a field would hold otherwise than it is, is refused, and its row wi
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -17,24 +16,13 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from lake_assets.formats.protobuf.messages import is_map
+from lake_assets.sinks.kafka.field_values import Convert, UnfitError, converting, misfit, type_name
 from lake_assets.sinks.kafka.message_types import TIMESTAMP, MisfitError, is_instant, is_list
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_INTEGERS = frozenset(
-    {FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64}
-    | {FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64}
-)
-
 Put: TypeAlias = Callable[[Message, Any], None]
 """Puts a value into its field of a message; raises UnfitError."""
-
-Convert: TypeAlias = Callable[[Any], Any]
-"""A value as a field takes it; raises ValueError or TypeError."""
-
-
-class UnfitError(ValueError):
-    """A value does not fit its field; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +44,12 @@ class Encoder:
         return message.SerializeToString(deterministic=True)
 
 
-def message_class(descriptor_set: bytes, message: str) -> type[Message] | None:
-    """The class of a message type; None if the set has none of that full name."""
+def message_class(descriptor_set: bytes, message: str) -> type[Message]:
+    """The class of a message type, by its full name, which the set has."""
     pool = DescriptorPool()
     for file in FileDescriptorSet.FromString(descriptor_set).file:
-        pool.Add(file)  # type: ignore[no-untyped-call]
-    try:
-        found: Descriptor = pool.FindMessageTypeByName(message)  # type: ignore[no-untyped-call]
-    except KeyError:
-        return None
-    return GetMessageClass(found)
+        pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName(message))
 
 
 def encoder_for(made: type[Message], columns: Iterable[pa.Field]) -> Encoder:
@@ -74,7 +58,8 @@ def encoder_for(made: type[Message], columns: Iterable[pa.Field]) -> Encoder:
     Raises:
         MisfitError: the message type has no field for one of them, or demands one more.
     """
-    return Encoder(make=made, puts=_puts(made.DESCRIPTOR, columns, ""))
+    descriptor: Any = made.DESCRIPTOR  # of either implementation
+    return Encoder(make=made, puts=_puts(descriptor, columns, ""))
 
 
 def _puts(message: Descriptor, columns: Iterable[pa.Field], within: str) -> dict[str, Put]:
@@ -99,9 +84,11 @@ def _put(field: FieldDescriptor, kind: pa.DataType, name: str) -> Put:
     if is_list(kind) and field.is_repeated and not is_map(field):
         return _put_list(field, kind, name)
     if field.is_repeated or is_list(kind) or pa.types.is_map(kind):
-        raise _misfit(field, kind, name)
+        raise misfit(field, kind, name)
     fill = _filling(field, kind, name)
-    return _guarded(field, name, _single(field, fill, _converting(field, kind, name, fill)))
+    return _guarded(
+        field, name, _single(field, fill, _same if fill else converting(field, kind, name))
+    )
 
 
 def _single(field: FieldDescriptor, fill: Put | None, convert: Convert) -> Put:
@@ -129,7 +116,7 @@ def _single(field: FieldDescriptor, fill: Put | None, convert: Convert) -> Put:
 
 def _put_list(field: FieldDescriptor, kind: pa.DataType, name: str) -> Put:
     fill = _filling(field, kind.value_type, name)
-    convert = _converting(field, kind.value_type, name, fill)
+    convert = _same if fill else converting(field, kind.value_type, name)
 
     def put(message: Message, value: Any) -> None:  # noqa: ANN401 - of any type
         items = getattr(message, field.name)
@@ -149,9 +136,9 @@ def _put_map(field: FieldDescriptor, kind: pa.DataType, name: str) -> Put:
     entry = field.message_type
     assert entry is not None  # noqa: S101 - maps have one
     key, item = entry.fields_by_name["key"], entry.fields_by_name["value"]
-    of_key = _converting(key, kind.key_type, f"{name}.key", None)
+    of_key = converting(key, kind.key_type, f"{name}.key")
     fill = _filling(item, kind.item_type, f"{name}.value")
-    convert = _converting(item, kind.item_type, f"{name}.value", fill)
+    convert = _same if fill else converting(item, kind.item_type, f"{name}.value")
 
     def put(message: Message, value: Any) -> None:  # noqa: ANN401 - of any type
         items = getattr(message, field.name)
@@ -171,7 +158,7 @@ def _put_map(field: FieldDescriptor, kind: pa.DataType, name: str) -> Put:
 
 def _guarded(field: FieldDescriptor, name: str, put: Put) -> Put:
     """The same, whose errors name the field."""
-    words = field.message_type.name if field.message_type is not None else _type_name(field)
+    words = field.message_type.name if field.message_type is not None else type_name(field)
 
     def guarded(message: Message, value: Any) -> None:  # noqa: ANN401 - of any type
         try:
@@ -199,7 +186,7 @@ def _filling(field: FieldDescriptor, kind: pa.DataType, name: str) -> Put | None
     inner = field.message_type
     if pa.types.is_struct(kind):
         if inner is None or inner.full_name == TIMESTAMP:
-            raise _misfit(field, kind, name)
+            raise misfit(field, kind, name)
         puts = _puts(inner, kind, f"{name}.")
 
         def fill(message: Message, value: Any) -> None:  # noqa: ANN401 - of any type
@@ -207,7 +194,12 @@ def _filling(field: FieldDescriptor, kind: pa.DataType, name: str) -> Put | None
                 put(message, value[own])
 
         return fill
-    if is_instant(kind) and kind.unit != "ns" and inner is not None and inner.full_name == TIMESTAMP:
+    if (
+        is_instant(kind)
+        and kind.unit != "ns"
+        and inner is not None
+        and inner.full_name == TIMESTAMP
+    ):
         return _fill_time
     return None
 
@@ -221,99 +213,5 @@ def _fill_time(message: Any, value: Any) -> None:  # noqa: ANN401 - a Timestamp
     message.nanos = since.microseconds * 1000
 
 
-def _converting(
-    field: FieldDescriptor, kind: pa.DataType, name: str, fill: Put | None
-) -> Convert:
-    if fill is not None:
-        return _same
-    for is_such, takes, convert in _FITS:
-        if is_such(kind) and takes(field):
-            return convert
-    if pa.types.is_string(kind) and field.enum_type is not None:
-        numbers = {one.name: one.number for one in field.enum_type.values}
-        return lambda value: _enum(numbers, value)
-    raise _misfit(field, kind, name)
-
-
 def _same(value: Any) -> Any:  # noqa: ANN401 - of any type
     return value
-
-
-def _enum(numbers: Mapping[str, int], value: str) -> int:
-    if value not in numbers:
-        fact = f"is {value!r}, which its enum does not have"
-        raise UnfitError(fact)
-    return numbers[value]
-
-
-def _text(value: Any) -> str:  # noqa: ANN401 - of any type
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="microseconds")
-    return value.isoformat() if isinstance(value, (date, time)) else str(value)
-
-
-def _is_of(*kinds: int) -> Callable[[FieldDescriptor], bool]:
-    return lambda field: field.type in kinds
-
-
-def _takes_integers(field: FieldDescriptor) -> bool:
-    return field.cpp_type in _INTEGERS
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return (
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
-
-
-def _is_told_as_text(kind: pa.DataType) -> bool:
-    is_local = pa.types.is_timestamp(kind) and kind.tz is None
-    return pa.types.is_decimal(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or is_local
-
-
-def _is_whole(kind: pa.DataType) -> bool:
-    return pa.types.is_decimal(kind) and kind.scale == 0
-
-
-_DOUBLE, _FLOAT = FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT
-
-_FITS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[FieldDescriptor], bool], Convert], ...]
-_FITS = (
-    (pa.types.is_boolean, _is_of(FieldDescriptor.TYPE_BOOL), _same),
-    (pa.types.is_integer, _takes_integers, _same),
-    (pa.types.is_float64, _is_of(_DOUBLE), _same),
-    (lambda kind: pa.types.is_floating(kind) and kind.bit_width < 64, _is_of(_DOUBLE, _FLOAT), _same),
-    (_is_text, _is_of(FieldDescriptor.TYPE_STRING), _same),
-    (_is_bytes, _is_of(FieldDescriptor.TYPE_BYTES), _same),
-    (_is_whole, _takes_integers, int),
-    (_is_told_as_text, _is_of(FieldDescriptor.TYPE_STRING), _text),
-)
-
-
-def _misfit(field: FieldDescriptor, kind: pa.DataType, name: str) -> MisfitError:
-    label = "repeated " if field.is_repeated and not is_map(field) else ""
-    what = "a map" if is_map(field) else f"{label}{_type_name(field)}"
-    return MisfitError(f"{name} is {kind}, and its field (number {field.number}) is {what}")
-
-
-def _type_name(field: FieldDescriptor) -> str:
-    if field.message_type is not None:
-        return str(field.message_type.full_name)
-    if field.enum_type is not None:
-        return str(field.enum_type.full_name)
-    return _NAMES[field.type]
-
-
-_NAMES = {
-    value: name.removeprefix("TYPE_").lower()
-    for name, value in vars(FieldDescriptor).items()
-    if name.startswith("TYPE_") and isinstance(value, int)
-}

@@ -8,13 +8,12 @@ from typing import Any, Protocol
 import pyarrow as pa
 from google.protobuf.json_format import MessageToJson
 
-from lake_assets.sinks.base import DeletedRow
 from lake_assets.sinks.far_times import python_values
 from lake_assets.sinks.json_values import json_rows, values_of_column
-from lake_assets.sinks.kafka.message_values import UnfitError
+from lake_assets.sinks.kafka.field_values import UnfitError
 from lake_assets.sinks.kafka.subject import Framed, Subject
 
-_VALUE, _KEY, _SHOWN = "value", "key", "shown"
+_VALUE, _KEY = "value", "key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Values(Protocol):
         ...
 
     def shown(self, value: bytes) -> str:
-        """A value, for people."""
+        """A value that was made here, for people."""
         ...
 
 
@@ -96,5 +95,26 @@ class ProtobufValues:
             except UnfitError as problem:
                 one = {name: column.slice(number, 1) for name, column in columns.items()}
                 value = Unfit(str(problem), as_json(json_rows(one)[0]))
-            made.append({_KEY: own, _VALUE: value, _SHOWN: framed})
+            made.append({_KEY: own, _VALUE: value})
         return made
+
+    def key_of(self, row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401, ARG002 - of JSON
+        """The field, as JSON has it."""
+        return row[_KEY]
+
+    def value_of(self, row: Mapping[str, Any]) -> bytes | Unfit:
+        """The message in its framing."""
+        found: bytes | Unfit = row[_VALUE]
+        return found
+
+    def shown(self, value: bytes) -> str:
+        """The message as JSON."""
+        framed = next(one for one in self._framed.values() if value.startswith(one.prefix))
+        message = framed.encoder.make()
+        message.ParseFromString(value[len(framed.prefix) :])
+        return MessageToJson(message, preserving_proto_field_name=True)
+
+
+def as_json(value: object) -> str:
+    """A text of JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
