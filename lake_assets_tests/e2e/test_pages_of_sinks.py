@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from deltalake import DeltaTable
 
 from lake_assets.feeds.load import load_feeds
-from lake_assets.settings.schema import KafkaSettings
+from lake_assets.settings.schema import KafkaSettings, RegistrySettings
 from lake_assets.sources.kafka.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.databases import running_postgres
@@ -30,7 +32,8 @@ def _pages():
         yaml.safe_load(_blocks(f"{kind}-sinks.md", "yaml")[0]) for kind in kinds
     )
     feed["gold"] = of_view["gold"]
-    feed["sinks"] += to_kafka["sinks"] + own["sinks"] + of_view["sinks"]
+    cheaters = yaml.safe_load(_blocks("kafka-sinks.md", "yaml")[1])
+    feed["sinks"] += to_kafka["sinks"] + own["sinks"] + of_view["sinks"] + cheaters["sinks"]
     return feed
 
 
@@ -39,11 +42,12 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
     topic, folder, winners = Topic(services), tmp_path / "feeds", tmp_path / "winners.jsonl"
     folder.mkdir()
     (folder / "my_sinks.py").write_text(_blocks("python-sinks.md", "python")[0])
-    standings, prizes, own, best_scores = feed["sinks"]
+    standings, prizes, own, best_scores, cheaters = feed["sinks"]
     own["python"]["options"]["path"] = str(winners)
     feed["source"]["kafka"]["topic"] = topic.name
-    target = Topic(services)
-    target.create()
+    target, of_cheaters = Topic(services), Topic(services, cheaters["kafka"]["topic"])
+    for one in (target, of_cheaters):
+        one.create()
     prizes["kafka"]["topic"] = target.name
     for kind in ("view", *KINDS):
         topic.produce(
@@ -55,20 +59,35 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
         standings["sql"]["url"] = best_scores["sql"]["url"] = database.url
         (folder / "plays.yaml").write_text(yaml.safe_dump(feed))
         kafka = KafkaSettings(bootstrap_servers=services.kafka)
-        made = settings.model_copy(update={"feeds": folder, "kafka": kafka})
+        registry = RegistrySettings(url=services.registry)
+        own_services = {"kafka": kafka, "registry": registry}
+        made = settings.model_copy(update={"feeds": folder, **own_services})
         load_feeds(folder)
         done = lake_assets_here(made, "stream", "--until-caught-up")
         assert done.returncode == 0, done.stderr
         found = database.ask("select player, game, coins from standings")
         best = database.ask("select game, player, coins from best_scores order by 1, 2")
         again = lake_assets_here(made, "deliver")
+        (folder / "cheaters.yaml").write_text(_blocks("kafka-sinks.md", "yaml")[2])
+        read = lake_assets_here(made, "stream", "--until-caught-up")
+        assert read.returncode == 0, read.stderr
     # Rows of the other pages came later: of ann there are fewer coins again.
     assert sorted(found) == [("ann", "uno", 3), ("bob", "chess", 2), ("eve", "chess", 2_000_000)]
     assert best == [("chess", "bob", 2), ("chess", "eve", 2_000_000), ("uno", "ann", 5)]
     lines = [json.loads(line) for line in winners.read_text().splitlines()]
     assert sorted(row["coins"] for row in lines) == [3, 3, 3, 3, 5, 5]
-    assert again.stdout.count("0 rows in 0 calls") == 4
+    assert again.stdout.count("0 rows in 0 calls") == 5
     assert sum(end_offsets(services, target.name).values()) == 7
+    table = next(feed for feed in load_feeds(folder) if feed.feed == "cheaters").silver_table(
+        "cheaters"
+    )
+    rows = DeltaTable(made.lake_dir / table.relative).to_pyarrow_table()
+    assert rows.select(["player", "game", "coins"]).to_pylist() == [
+        {"player": "eve", "game": "chess", "coins": 2_000_000}
+    ]
+    with SchemaRegistryClient({"url": services.registry}) as client:
+        registered = client.get_latest_version(of_cheaters.subject).schema.schema_str
+    assert registered == _blocks("kafka-sinks.md", "proto")[0]
 
 
 KINDS = ("sql", "kafka", "python")

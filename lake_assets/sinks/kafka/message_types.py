@@ -53,12 +53,12 @@ class MisfitError(ValueError):
 class _Kind:
     """What a field is to be."""
 
-    type: int
+    type: "FieldDescriptorProto.Type.ValueType"
     is_repeated: bool = False
     fields: tuple[pa.Field, ...] = ()
     """Of a message that is nested."""
 
-    key: int | None = None
+    key: "FieldDescriptorProto.Type.ValueType | None" = None
     """Of a map: the type of its keys."""
 
 
@@ -123,7 +123,7 @@ def text_of(file: FileDescriptorProto) -> str:
     return "\n".join(['syntax = "proto3";', f"package {PACKAGE};", "", *imports, *lines, ""])
 
 
-def scalar_of(kind: pa.DataType) -> int | None:
+def scalar_of(kind: pa.DataType) -> "FieldDescriptorProto.Type.ValueType | None":
     """Type of the field that holds a plain type's values; None if there is none."""
     return next((found for is_such, found in _SCALARS if is_such(kind)), None)
 
@@ -135,7 +135,7 @@ def is_instant(kind: pa.DataType) -> bool:
 
 def is_list(kind: pa.DataType) -> bool:
     """Whether values are lists, whichever of Arrow's."""
-    return (
+    return bool(
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
 
@@ -193,7 +193,7 @@ def _added(message: DescriptorProto, own: str, name: str, kind: _Kind) -> FieldD
     if kind.key is not None:
         entry = message.nested_type.add(name=f"{_in_json(own, upper=True)}Entry")
         entry.options.map_entry = True
-        entry.field.add(name="key", number=1, type=kind.key)  # type: ignore[arg-type]
+        entry.field.add(name="key", number=1, type=kind.key)
         value = FieldDescriptorProto()
         value.CopyFrom(made)
         value.name, value.number = "value", 2
@@ -207,7 +207,8 @@ def _added(message: DescriptorProto, own: str, name: str, kind: _Kind) -> FieldD
 
 def _type_name(message: DescriptorProto, own: str) -> str:
     """A name for the message of a field that nothing beside it has."""
-    taken = {one.name for one in (*message.field, *message.nested_type)} | {own}
+    nested = (one.name for one in message.nested_type)
+    taken = {own, *(one.name for one in message.field), *nested}
     name = _in_json(own, upper=True)
     while name in taken:
         name += "_"

@@ -127,8 +127,8 @@ class Subject:
         newest = versions[-1]
         if self._is_ours(newest):
             own = _file(newest[1])
-            made = [_file(one) for _, one in versions if self._is_ours((0, one))]
-            wanted = joined(sorted(made, key=lambda one: len(one.message_type[0].field)))
+            ours = [one for one in versions if self._is_ours(one)]
+            wanted = joined(_file(one) for _, one in sorted(ours, key=lambda one: one[1].number))
             extend(wanted.message_type[0], columns)
             if text_of(wanted) != text_of(own):
                 return wanted

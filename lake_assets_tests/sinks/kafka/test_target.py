@@ -204,7 +204,10 @@ def test_protobuf_values_are_what_confluents_deserializer_reads(services):
         _deliver(sink, away, rows)
     (outcome,) = _deliver(sink, services, rows)
     assert outcome.is_delivered
-    more = [{"player": "eve", "coins": None, "hits": [1, 2]}, {"player": "cyd", "hits": [None]}]
+    more = [
+        {"player": "eve", "coins": None, "hits": [1, 2]},
+        {"player": "cyd", "coins": 5, "hits": [None]},
+    ]
     outcomes = _deliver(sink, services, more)
     refused = next(one for one in outcomes if not one.is_delivered)
     assert refused.reason == "is no message: hits has null among its values"
