@@ -10,6 +10,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from deltalake import DeltaTable
 
 from lake_assets.feeds.load import load_feeds
+from lake_assets.runtime.protoc import compile_files
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings
 from lake_assets.sources.kafka.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets_here
@@ -37,6 +38,33 @@ def _pages():
     return feed
 
 
+def _own(services):
+    return {
+        "kafka": KafkaSettings(bootstrap_servers=services.kafka),
+        "registry": RegistrySettings(url=services.registry),
+    }
+
+
+def _read_back(settings):
+    """What another feed, the page's, has of the topic `cheaters`."""
+    (settings.feeds / "cheaters.yaml").write_text(_blocks("kafka-sinks.md", "yaml")[2])
+    done = lake_assets_here(settings, "stream", "--until-caught-up")
+    assert done.returncode == 0, done.stderr
+    feed = next(one for one in load_feeds(settings.feeds) if one.feed == "cheaters")
+    table = settings.lake_dir / feed.silver_table("cheaters").relative
+    return DeltaTable(table).to_pyarrow_table().select(["player", "game", "coins"]).to_pylist()
+
+
+def _registered(services, subject):
+    with SchemaRegistryClient({"url": services.registry}) as client:
+        text = client.get_latest_version(subject).schema.schema_str
+    return _compiled(text)
+
+
+def _compiled(text):
+    return compile_files("subject", {"feed.proto": text})
+
+
 def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
     feed = _pages()
     topic, folder, winners = Topic(services), tmp_path / "feeds", tmp_path / "winners.jsonl"
@@ -46,8 +74,8 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
     own["python"]["options"]["path"] = str(winners)
     feed["source"]["kafka"]["topic"] = topic.name
     target, of_cheaters = Topic(services), Topic(services, cheaters["kafka"]["topic"])
-    for one in (target, of_cheaters):
-        one.create()
+    target.create()
+    of_cheaters.create()
     prizes["kafka"]["topic"] = target.name
     for kind in ("view", *KINDS):
         topic.produce(
@@ -58,19 +86,14 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
         database = databases()
         standings["sql"]["url"] = best_scores["sql"]["url"] = database.url
         (folder / "plays.yaml").write_text(yaml.safe_dump(feed))
-        kafka = KafkaSettings(bootstrap_servers=services.kafka)
-        registry = RegistrySettings(url=services.registry)
-        own_services = {"kafka": kafka, "registry": registry}
-        made = settings.model_copy(update={"feeds": folder, **own_services})
+        made = settings.model_copy(update={"feeds": folder, **_own(services)})
         load_feeds(folder)
         done = lake_assets_here(made, "stream", "--until-caught-up")
         assert done.returncode == 0, done.stderr
         found = database.ask("select player, game, coins from standings")
         best = database.ask("select game, player, coins from best_scores order by 1, 2")
         again = lake_assets_here(made, "deliver")
-        (folder / "cheaters.yaml").write_text(_blocks("kafka-sinks.md", "yaml")[2])
-        read = lake_assets_here(made, "stream", "--until-caught-up")
-        assert read.returncode == 0, read.stderr
+        cheaters_read = _read_back(made)
     # Rows of the other pages came later: of ann there are fewer coins again.
     assert sorted(found) == [("ann", "uno", 3), ("bob", "chess", 2), ("eve", "chess", 2_000_000)]
     assert best == [("chess", "bob", 2), ("chess", "eve", 2_000_000), ("uno", "ann", 5)]
@@ -78,16 +101,10 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
     assert sorted(row["coins"] for row in lines) == [3, 3, 3, 3, 5, 5]
     assert again.stdout.count("0 rows in 0 calls") == 5
     assert sum(end_offsets(services, target.name).values()) == 7
-    table = next(feed for feed in load_feeds(folder) if feed.feed == "cheaters").silver_table(
-        "cheaters"
+    assert cheaters_read == [{"player": "eve", "game": "chess", "coins": 2_000_000}]
+    assert _registered(services, of_cheaters.subject) == _compiled(
+        _blocks("kafka-sinks.md", "proto")[0]
     )
-    rows = DeltaTable(made.lake_dir / table.relative).to_pyarrow_table()
-    assert rows.select(["player", "game", "coins"]).to_pylist() == [
-        {"player": "eve", "game": "chess", "coins": 2_000_000}
-    ]
-    with SchemaRegistryClient({"url": services.registry}) as client:
-        registered = client.get_latest_version(of_cheaters.subject).schema.schema_str
-    assert registered == _blocks("kafka-sinks.md", "proto")[0]
 
 
 KINDS = ("sql", "kafka", "python")

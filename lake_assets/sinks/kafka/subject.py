@@ -5,6 +5,7 @@ column that it has none for, and keeps all others.
 """
 
 import threading
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -164,9 +165,15 @@ class Subject:
         return file.package == PACKAGE and len(file.message_type) == 1
 
     def _register(self, file: FileDescriptorProto) -> None:
+        # As Confluent's own serializer for Python does: its deserializer reads no text, unless the
+        # registry makes a descriptor of it, which not all do.
+        descriptors = PROTOBUF.compile(self._thing, text_of(file), {})
+        made = FileDescriptorSet.FromString(descriptors).file[-1]
+        made.name = f"{self._topic}.proto"
+        text = b64encode(made.SerializeToString()).decode()
         try:
             with registry_client(self._url, self._access) as client:
-                client.register_schema(self._name, Schema(text_of(file), "PROTOBUF"))
+                client.register_schema(self._name, Schema(text, "PROTOBUF"))
         except SchemaRegistryError as problem:
             said = f"{problem.http_status_code}: {problem.error_message}"
             fact = f"does not take a version with the rows' fields ({said})"
