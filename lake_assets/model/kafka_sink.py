@@ -29,8 +29,14 @@ class KafkaSink(Noun):
     """Field whose value is a message's key: messages of the same key go to the same partition.
     Unset or null, a message has none."""
 
-    value: Literal["json"] = "json"
-    """What a message's value is: a JSON object of the row's fields."""
+    value: Literal["json", "protobuf"] = "json"
+    """What a message's value is: a JSON object of the row's fields, or a protobuf message of a
+    type that the lake's schema registry has under the subject `<topic>-value`, as Confluent's
+    serializers frame it."""
+
+    message: Annotated[str, Field(min_length=1)] | None = None
+    """Of `protobuf`: full name of the message type, in a schema that you registered. Unset, the
+    newest version's first; without any, a schema is registered that has the rows' fields."""
 
     bootstrap_servers: Annotated[str, Field(min_length=1)] | None = None
     """`host:port[,host:port]` of another cluster; unset, the lake's own brokers."""
@@ -59,8 +65,16 @@ class KafkaSink(Noun):
         if given and self.bootstrap_servers is None:
             message = "options and secrets are for another cluster: name its bootstrap_servers"
             raise ValueError(message)
+        if self.message is not None and self.value != "protobuf":
+            message = "message: is of `value: protobuf`"
+            raise ValueError(message)
         wrong = next((name for name in sorted(given) if name in _OURS), None)
         if wrong is not None:
             message = f"{wrong} cannot be set: what is promised hangs on it"
             raise ValueError(message)
         return self
+
+    @property
+    def needs_own_services(self) -> bool:
+        """Whether it uses the lake's own brokers, or its registry."""
+        return self.bootstrap_servers is None or self.value == "protobuf"

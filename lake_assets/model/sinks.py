@@ -147,8 +147,8 @@ class Sink(Noun):
 
     @property
     def needs_broker(self) -> bool:
-        """Whether it uses the lake's own brokers."""
-        return self.kafka is not None and self.kafka.bootstrap_servers is None
+        """Whether it uses the lake's own brokers, or its registry."""
+        return self.kafka is not None and self.kafka.needs_own_services
 
     @property
     def place(self) -> str:

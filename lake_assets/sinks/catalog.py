@@ -9,6 +9,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.sinks import Sink
 from lake_assets.sinks.base import Target
 from lake_assets.sinks.kafka.cluster import cluster_of, look_at_topic
+from lake_assets.sinks.kafka.subject import Subject
 from lake_assets.sinks.kafka.target import KafkaTarget
 from lake_assets.sinks.python.target import PythonTarget, ensure_makeable
 from lake_assets.sinks.rest.reach import ensure_reachable as ensure_api_reachable
@@ -59,6 +60,8 @@ def ensure_sink_reachable(
     """
     if sink.kafka is not None:
         cluster = cluster_of(sink.kafka, endpoints, look_up)
+        if sink.kafka.value == "protobuf":
+            Subject(sink.kafka, endpoints).check()
         return look_at_topic(sink.kafka, cluster, timeout_s=within_s)
     if sink.sql is not None:
         ensure_database_reachable(sink.sql, look_up, within_s=within_s)

@@ -1,7 +1,6 @@
 """A topic as a sink's target: a message a row, each with its own delivery report."""
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -17,8 +16,9 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
 from lake_assets.settings.secrets import Secrets
 from lake_assets.sinks.base import Call, DeletedRow, Outcome, origins_of
-from lake_assets.sinks.json_values import json_rows
 from lake_assets.sinks.kafka.cluster import cluster_of, look_at_topic
+from lake_assets.sinks.kafka.subject import Subject
+from lake_assets.sinks.kafka.values import JsonValues, ProtobufValues, Unfit, Values, as_json
 from lake_assets.sources.kafka.refusals import FORBIDDEN, MISSING, Refusals, explain
 from lake_assets.sources.kafka.topics import client_config
 
@@ -62,7 +62,7 @@ _KEPT_CHARACTERS = 16_384
 
 class _Message(NamedTuple):
     key: bytes | None
-    value: bytes | None
+    value: bytes | Unfit | None
     """None of a row that is gone."""
 
 
@@ -94,11 +94,13 @@ class KafkaTarget:
 
         Raises:
             SettingsError: a secret is not there.
-            SinkError: there are no brokers.
+            SinkError: there are no brokers, or no registry for values that need one.
         """
         self.rows_per_call, self.in_flight = sink.rows_per_call, sink.calls_in_flight
         self._sink, self._tried_for_s = sink, tried_for_s
         self._cluster = cluster_of(sink, own, look_up)
+        is_json = sink.value == "json"
+        self._values: Values = JsonValues() if is_json else ProtobufValues(Subject(sink, own))
         self._secrets = Secrets(look_up)
         for secret in sink.secrets.values():
             self._secrets.value(secret)
@@ -123,25 +125,29 @@ class KafkaTarget:
         self._producer.purge()
 
     def rows_of(self, columns: Mapping[str, pa.Array]) -> list[dict[str, Any]]:
-        """Rows with JSON's values.
+        """Rows whose values can be made.
 
         Raises:
-            SinkError: the field that is the key is not there.
+            SinkError: the field that is the key is not there, or no schema has the fields.
         """
         if self._sink.key is not None and self._sink.key not in columns:
             fact = f"{self._sink.key} is no field of the rows: they have {', '.join(columns)}"
             raise SinkError(f"topic {self._sink.topic!r}", fact, "Correct `key`")
-        return json_rows(columns)
+        return self._values.rows_of(columns, self._sink.key)
 
     def body_of(self, rows: Sequence[Mapping[str, Any]]) -> list[_Message]:
         """A message a row."""
-        return [_Message(self._key_of(row), _value_of(row)) for row in rows]
+        return [_Message(self._key_of(row), self._value_of(row)) for row in rows]
 
     def _key_of(self, row: Mapping[str, Any]) -> bytes | None:
-        value = row[self._sink.key] if self._sink.key is not None else None
+        key = self._sink.key
+        value = self._values.key_of(row, key) if key is not None else None
         if value is None:
             return None
-        return (value if isinstance(value, str) else _json(value)).encode()
+        return (value if isinstance(value, str) else as_json(value)).encode()
+
+    def _value_of(self, row: Mapping[str, Any]) -> bytes | Unfit | None:
+        return None if isinstance(row, DeletedRow) else self._values.value_of(row)
 
     async def deliver(self, call: Call) -> list[Outcome]:
         """As `base.Target`; a message that brokers refuse is a dead letter of its own.
@@ -150,8 +156,10 @@ class KafkaTarget:
         alone, to find which it was.
         """
         began, origins = monotonic(), origins_of(call.rows)
-        outcomes: list[Outcome] = []
-        waiting, tries = [list(range(len(call.body)))], dict.fromkeys(range(len(call.body)), 0)
+        unfit = [number for number, one in enumerate(call.body) if isinstance(one.value, Unfit)]
+        outcomes = [self._unfit(call, number, call.body[number]) for number in unfit]
+        fit = [number for number in range(len(call.body)) if number not in set(unfit)]
+        waiting, tries = [fit] if fit else [], dict.fromkeys(fit, 0)
         while waiting:
             numbers, started = waiting.pop(), monotonic()
             try:
@@ -192,6 +200,7 @@ class KafkaTarget:
         reports = _Reports()
         for number in numbers:
             message: _Message = call.body[number]
+            assert not isinstance(message.value, Unfit)  # noqa: S101 - those are told before
             while True:
                 try:
                     self._producer.produce(
@@ -216,28 +225,38 @@ class KafkaTarget:
     ) -> Outcome:
         message: _Message = call.body[number]
         words = self._secrets.masked(f"{error.name()}: {error.str()}")
-        key = "none" if message.key is None else message.key.decode()
-        value = "no value" if message.value is None else message.value.decode()
-        shown = f"to {self._sink.topic}, key {key}\n\n{value}"
         return Outcome(
             call=call.part([number], [message]),
             is_delivered=False,
             tries=tries,
             seconds=seconds,
             reason=f"is refused: {words}",
-            request=shown[:_KEPT_CHARACTERS],
+            request=self._request(message),
             response=words,
         )
+
+    def _unfit(self, call: Call, number: int, message: _Message) -> Outcome:
+        """Of a row that is no message."""
+        assert isinstance(message.value, Unfit)  # noqa: S101 - asked by the caller
+        return Outcome(
+            call=call.part([number], [message]),
+            is_delivered=False,
+            tries=1,
+            seconds=0.0,
+            reason=f"is no message: {message.value.reason}"[:_KEPT_CHARACTERS],
+            request=self._request(message),
+        )
+
+    def _request(self, message: _Message) -> str:
+        key = "none" if message.key is None else message.key.decode()
+        value = message.value
+        if isinstance(value, Unfit):
+            shown = value.shown
+        else:
+            shown = "no value" if value is None else self._values.shown(value)
+        return f"to {self._sink.topic}, key {key}\n\n{shown}"[:_KEPT_CHARACTERS]
 
     def _stopped(self, error: KafkaError) -> SinkError:
         options = self._cluster.client_options()
         said = explain(error, self._cluster.kafka, self._sink.topic, options, self._timeout_s)
         return SinkError(said.thing, self._secrets.masked(said.fact), said.next_step)
-
-
-def _value_of(row: Mapping[str, Any]) -> bytes | None:
-    return None if isinstance(row, DeletedRow) else _json(row).encode()
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -4,13 +4,19 @@ import json
 import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 from pydantic import SecretStr
 
 from lake_assets.errors import SinkError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
+from lake_assets.runtime.protoc import compile_files
 from lake_assets.sinks.base import IDENTITY, Call, DeletedRow
 from lake_assets.sinks.kafka.cluster import look_at_topic
+from lake_assets.sinks.kafka.message_types import new_file
+from lake_assets.sinks.kafka.message_values import message_class
 from lake_assets.sinks.kafka.target import KafkaTarget
 from lake_assets.sources.kafka.topics import client_config, end_offsets
 from lake_assets_tests.events import Topic
@@ -186,3 +192,43 @@ def test_a_row_that_is_gone_is_a_message_without_a_value(services):
     assert outcome.is_delivered
     found = [(message.key(), message.value()) for message in _messages(topic)]
     assert found == [(b"ann", b'{"player":"ann","coins":1}'), (b"bob", None)]
+
+
+def test_protobuf_values_are_what_confluents_deserializer_reads(services):
+    topic = Topic(services)
+    topic.create()
+    sink = _sink(topic, key="player", value="protobuf")
+    rows = [{"player": "ann", "coins": 1}, DeletedRow(player="bob", coins=2)]
+    away = Endpoints(kafka=services.kafka, registry="http://127.0.0.1:9")
+    with pytest.raises(SinkError, match="cannot be reached"):
+        _deliver(sink, away, rows)
+    (outcome,) = _deliver(sink, services, rows)
+    assert outcome.is_delivered
+    more = [
+        {"player": "eve", "coins": None, "hits": [1, 2]},
+        {"player": "cyd", "coins": 5, "hits": [None]},
+    ]
+    outcomes = _deliver(sink, services, more)
+    refused = next(one for one in outcomes if not one.is_delivered)
+    assert refused.reason == "is no message: hits has null among its values"
+    assert '"player":"cyd"' in refused.request
+    with SchemaRegistryClient({"url": services.registry}) as client:
+        newest = client.get_latest_version(topic.subject)
+        text = compile_files("subject", {"feed.proto": newest.schema.schema_str})
+        made = message_class(text, f"lake_assets.{new_file(topic.name).message_type[0].name}")
+        read = ProtobufDeserializer(made, {"use.deprecated.format": False}, client)
+        context = SerializationContext(topic.name, MessageField.VALUE)
+        found = [(one.key(), read(one.value(), context)) for one in _messages(topic)]
+    assert [key for key, _ in found] == [b"ann", b"bob", b"eve"]
+    ann, bob, eve = (message for _, message in found)
+    assert (ann.player, ann.coins, bob) == ("ann", 1, None)
+    assert (eve.player, eve.HasField("coins"), list(eve.hits)) == ("eve", False, [1, 2])
+
+
+def test_a_message_of_a_type_that_is_too_large_is_shown_as_json(services):
+    topic = Topic(services)
+    topic.create(**{"max.message.bytes": "2000"})
+    noise = "".join(chr(33 + one * one * 7919 % 90_001 % 12_000) for one in range(5_000))
+    (outcome,) = _deliver(_sink(topic, value="protobuf"), services, [{"text": "see " + noise}])
+    assert not outcome.is_delivered
+    assert '"text": "see ' in outcome.request

@@ -1,0 +1,100 @@
+import pyarrow as pa
+import pytest
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+
+from lake_assets.errors import SinkError
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.kafka_sink import KafkaSink
+from lake_assets.sinks.kafka.subject import Subject
+from lake_assets_tests.events import Topic
+
+pytestmark = pytest.mark.kafka
+
+PLAYER, COINS = ("player", pa.string()), ("coins", pa.int64())
+
+
+def _subject(topic, **declared):
+    sink = KafkaSink.model_validate({"topic": topic.name, "value": "protobuf", **declared})
+    return Subject(sink, topic.endpoints)
+
+
+def _id(framed):
+    return int.from_bytes(framed.prefix[1:5], "big")
+
+
+def _versions(topic):
+    with SchemaRegistryClient({"url": topic.endpoints.registry}) as client:
+        return client.get_versions(topic.subject)
+
+
+def test_versions_only_get_fields(services):
+    topic = Topic(services)
+    first = _subject(topic).framed(pa.schema([PLAYER]))
+    assert _id(_subject(topic).framed(pa.schema([PLAYER]))) == _id(first)
+    second = _subject(topic).framed(pa.schema([COINS]))
+    # A sink whose rows lack a field goes on with the newest version.
+    assert _id(_subject(topic).framed(pa.schema([PLAYER]))) == _id(second)
+    numbers = second.encoder.make.DESCRIPTOR.fields_by_name
+    assert {name: field.number for name, field in numbers.items()} == {"player": 1, "coins": 2}
+    assert second.prefix[5:] == b"\0"
+    assert _versions(topic) == [1, 2]
+
+
+def test_a_number_stays_taken_though_its_version_is_deleted(services):
+    topic = Topic(services)
+    _subject(topic).framed(pa.schema([PLAYER]))
+    _subject(topic).framed(pa.schema([PLAYER, COINS]))
+    with SchemaRegistryClient({"url": services.registry}) as client:
+        client.delete_version(topic.subject, 2)
+    third = _subject(topic).framed(pa.schema([PLAYER, ("level", pa.int32())]))
+    found = third.encoder.make.DESCRIPTOR.fields_by_name
+    assert (found["coins"].number, found["level"].number) == (2, 3)
+
+
+def test_a_field_whose_type_changed_is_told(services):
+    topic = Topic(services)
+    _subject(topic).framed(pa.schema([COINS]))
+    with pytest.raises(SinkError, match=r"coins is string, and its field \(number 1\) is int64"):
+        _subject(topic).framed(pa.schema([("coins", pa.string())]))
+    assert _versions(topic) == [1]
+
+
+def test_a_users_schema_is_used_as_it_is(services):
+    topic = Topic(services)
+    body = (
+        "package acme; message Key { string id = 1; } message Found { optional string player = 4; }"
+    )
+    topic.register_text(body)
+    found = _subject(topic, message="acme.Found").framed(pa.schema([PLAYER]))
+    assert found.prefix[5:] == b"\x02\x02"  # the second message: a path of one index, 1
+    assert found.encoder.encode({"player": "a"}) == b"\x22\x01a"
+    with pytest.raises(SinkError, match=r"acme\.Found has no field coins"):
+        _subject(topic, message="acme.Found").framed(pa.schema([PLAYER, COINS]))
+    with pytest.raises(SinkError, match=r"acme\.Key has no field player"):
+        _subject(topic).framed(pa.schema([PLAYER]))
+    with pytest.raises(SinkError, match=r"has no message acme\.Lost: acme\.Key, acme\.Found"):
+        _subject(topic, message="acme.Lost").check()
+    assert _versions(topic) == [1]
+
+
+def test_a_subject_of_another_language_is_told(services):
+    topic = Topic(services)
+    with SchemaRegistryClient({"url": services.registry}) as client:
+        client.register_schema(topic.subject, Schema('"string"', "AVRO"))
+    with pytest.raises(SinkError, match="is AVRO, not PROTOBUF"):
+        _subject(topic).framed(pa.schema([PLAYER]))
+
+
+def test_a_message_of_ones_own_needs_its_subject(services):
+    with pytest.raises(SinkError, match=r"does not exist, and so no acme\.Found"):
+        _subject(Topic(services), message="acme.Found").framed(pa.schema([PLAYER]))
+
+
+def test_a_registry_that_does_not_answer_stops_the_sink():
+    topic = Topic(Endpoints(kafka="", registry="http://127.0.0.1:9"))
+    with pytest.raises(SinkError, match="cannot be reached"):
+        _subject(topic).framed(pa.schema([PLAYER]))
+    with pytest.raises(SinkError, match="cannot be reached"):
+        _subject(topic).check()
+    with pytest.raises(SinkError, match="has no schema registry"):
+        _subject(Topic(Endpoints(kafka="", registry="")))
