@@ -1,7 +1,9 @@
 from lake_assets.definitions import assemble
-from lake_assets.defs.keys import sink_key
+from lake_assets.defs import silver, sinks
+from lake_assets.defs.keys import bronze_key, sink_key
 from lake_assets.defs.sinks import Deliveries
 from lake_assets.model.reports import DeliveryReport
+from lake_assets_tests.sinks.bronze import bronze_feed
 from lake_assets_tests.sinks.lakes import feed_with_sink
 from lake_assets_tests.sinks.views import to_api
 
@@ -63,4 +65,4 @@ def test_a_feed_without_silver_has_a_sink_after_bronze_and_no_tables_between(set
     (sink,) = sinks.build(settings, [feed]).assets
     assert [dep.asset_key for dep in sink.deps] == [bronze_key(feed)]
     assert list(silver.build(settings, [feed]).assets) == []
-    assemble(settings, [feed]).resolve_asset_graph()
+    assert assemble(settings, [feed]).resolve_asset_graph()

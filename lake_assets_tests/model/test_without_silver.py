@@ -46,7 +46,10 @@ def test_a_feed_without_silver_has_no_key():
             "expectations: is of feeds with silver tables",
         ),
         ({"deduplicate": {"key": ["player"], "within": "1h"}}, "deduplicate: is of feeds with"),
-        ({"gold": [{"name": "v", "sql": "select 1 as one"}]}, "gold: is of feeds with silver"),
+        (
+            {"gold": [{"name": "v", "sql": "select player from silver"}]},
+            "gold: is of feeds with silver",
+        ),
         ({"keyed": {"by": ["player"], "order": ["at"]}}, "keyed: is of feeds with silver"),
         ({"retention": "90d"}, "retention: is of feeds with silver tables"),
         ({"partition_by": {"player": "player"}}, "partition_by: is of feeds with silver tables"),

@@ -5,7 +5,7 @@ from deltalake import DeltaTable
 
 from lake_assets.errors import FeedError
 from lake_assets.model.tables import bronze_of
-from lake_assets.sinks.standing import standing_of, taken_by_sinks, unread_since
+from lake_assets.sinks.standing import standing_of, unread_since
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.sinks.bronze import add_bronze, bronze_feed, run_of
 from lake_assets_tests.sinks.lakes import recorded
@@ -70,7 +70,7 @@ def test_a_compaction_a_restore_and_rows_that_come_again_send_nothing_anew(
     add_bronze(settings, feed, BOB, b"no json", ANN, start=2)
     report = run_of(spark, settings, feed, "deliver")
     assert (report.rows, report.dead_rows) == (1, 1)
-    assert [row["place"] for row in _sent(api)] == [0, 2, 4]
+    assert sorted(row["place"] for row in _sent(api)) == [0, 2, 4]
 
 
 def test_a_bronze_that_is_read_again_sends_only_what_is_new(spark, settings, api, feed):
@@ -81,7 +81,7 @@ def test_a_bronze_that_is_read_again_sends_only_what_is_new(spark, settings, api
     add_bronze(settings, feed, ANN, b"no json", BOB, ANN)
     report = run_of(spark, settings, feed, "deliver")
     assert (report.rows, report.dead_rows) == (1, 0)
-    assert [row["place"] for row in _sent(api)] == [0, 2, 3]
+    assert sorted(row["place"] for row in _sent(api)) == [0, 2, 3]
 
 
 def test_letters_are_sent_again_under_their_keys_once_the_payload_is_corrected(
@@ -122,18 +122,13 @@ def test_an_expression_that_does_not_fit_the_payload_stops_the_sink(spark, setti
     assert api.calls() == []
 
 
-def test_bronze_is_held_for_a_sink_that_is_behind_and_old_rows_leave_behind_it(
-    spark, settings, api, feed
-):
+def test_bronze_is_held_for_a_sink_that_is_behind(spark, settings, feed):
     lake, (sink,) = lake_of(settings), feed.sinks
     add_bronze(settings, feed, ANN)
     assert standing_of(lake, feed, sink, 0.0) is None
-    assert taken_by_sinks(lake, feed) == {}
     run_of(spark, settings, feed, "deliver")
     assert standing_of(lake, feed, sink, 0.0).behind_since is None
     assert unread_since(lake, feed, sink) == {}
-    assert taken_by_sinks(lake, feed) == {("plays", 0): 1}
     add_bronze(settings, feed, BOB, start=1)
     assert standing_of(lake, feed, sink, 0.0).behind_since is not None
     assert list(unread_since(lake, feed, sink)) == [bronze_of("plays")]
-    assert taken_by_sinks(lake, feed) == {("plays", 0): 1}
