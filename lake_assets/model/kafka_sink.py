@@ -73,8 +73,3 @@ class KafkaSink(Noun):
             message = f"{wrong} cannot be set: what is promised hangs on it"
             raise ValueError(message)
         return self
-
-    @property
-    def needs_own_services(self) -> bool:
-        """Whether it uses the lake's own brokers, or its registry."""
-        return self.bootstrap_servers is None or self.value == "protobuf"

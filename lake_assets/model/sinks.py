@@ -147,8 +147,13 @@ class Sink(Noun):
 
     @property
     def needs_broker(self) -> bool:
-        """Whether it uses the lake's own brokers, or its registry."""
-        return self.kafka is not None and self.kafka.needs_own_services
+        """Whether it uses the lake's own brokers."""
+        return self.kafka is not None and self.kafka.bootstrap_servers is None
+
+    @property
+    def needs_registry(self) -> bool:
+        """Whether what it sends has a schema in the lake's registry."""
+        return self.kafka is not None and self.kafka.value == "protobuf"
 
     @property
     def place(self) -> str:

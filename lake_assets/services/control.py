@@ -125,7 +125,10 @@ def needs_broker(feeds: Collection[Feed] | None) -> bool:
 
 def needs_registry(feeds: Collection[Feed] | None) -> bool:
     """Whether one of the feeds needs a schema registry; True if nobody knows the feeds."""
-    return feeds is None or any(feed.payload.needs_registry for feed in feeds)
+    return feeds is None or any(
+        feed.payload.needs_registry or any(sink.needs_registry for sink in feed.sinks)
+        for feed in feeds
+    )
 
 
 def locate(settings: Settings, feeds: Collection[Feed] | None = None) -> Endpoints:

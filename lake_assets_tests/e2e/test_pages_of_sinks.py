@@ -8,10 +8,12 @@ import pytest
 import yaml
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from deltalake import DeltaTable
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from lake_assets.feeds.load import load_feeds
 from lake_assets.runtime.protoc import compile_files
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings
+from lake_assets.sinks.kafka.message_types import text_of
 from lake_assets.sources.kafka.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.databases import running_postgres
@@ -38,6 +40,18 @@ def _pages():
     return feed
 
 
+def _values():
+    for kind in ("view", *KINDS):
+        (first, *_) = _blocks(f"{kind}-sinks.md", "json")
+        yield from (line.encode() for line in first.split("\n") if line)
+
+
+def _made(*topics):
+    for one in topics:
+        one.create()
+    return topics
+
+
 def _own(services):
     return {
         "kafka": KafkaSettings(bootstrap_servers=services.kafka),
@@ -56,13 +70,11 @@ def _read_back(settings):
 
 
 def _registered(services, subject):
+    """The message types of a subject's newest version, as a text."""
     with SchemaRegistryClient({"url": services.registry}) as client:
-        text = client.get_latest_version(subject).schema.schema_str
-    return _compiled(text)
-
-
-def _compiled(text):
-    return compile_files("subject", {"feed.proto": text})
+        found = client.get_latest_version(subject).schema.schema_str
+    made = compile_files("subject", {"feed.proto": found})
+    return text_of(FileDescriptorSet.FromString(made).file[-1])
 
 
 def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
@@ -73,21 +85,15 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
     standings, prizes, own, best_scores, cheaters = feed["sinks"]
     own["python"]["options"]["path"] = str(winners)
     feed["source"]["kafka"]["topic"] = topic.name
-    target, of_cheaters = Topic(services), Topic(services, cheaters["kafka"]["topic"])
-    target.create()
-    of_cheaters.create()
+    target, of_cheaters = _made(Topic(services), Topic(services, cheaters["kafka"]["topic"]))
     prizes["kafka"]["topic"] = target.name
-    for kind in ("view", *KINDS):
-        topic.produce(
-            *(line.encode() for line in _blocks(f"{kind}-sinks.md", "json")[0].split("\n") if line)
-        )
+    topic.produce(*_values())
     monkeypatch.setenv("STANDINGS_PASSWORD", "not-asked-for")
     with running_postgres() as databases:
         database = databases()
         standings["sql"]["url"] = best_scores["sql"]["url"] = database.url
         (folder / "plays.yaml").write_text(yaml.safe_dump(feed))
         made = settings.model_copy(update={"feeds": folder, **_own(services)})
-        load_feeds(folder)
         done = lake_assets_here(made, "stream", "--until-caught-up")
         assert done.returncode == 0, done.stderr
         found = database.ask("select player, game, coins from standings")
@@ -97,14 +103,12 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
     # Rows of the other pages came later: of ann there are fewer coins again.
     assert sorted(found) == [("ann", "uno", 3), ("bob", "chess", 2), ("eve", "chess", 2_000_000)]
     assert best == [("chess", "bob", 2), ("chess", "eve", 2_000_000), ("uno", "ann", 5)]
-    lines = [json.loads(line) for line in winners.read_text().splitlines()]
-    assert sorted(row["coins"] for row in lines) == [3, 3, 3, 3, 5, 5]
+    lines = winners.read_text().splitlines()
+    assert sorted(json.loads(line)["coins"] for line in lines) == [3, 3, 3, 3, 5, 5]
     assert again.stdout.count("0 rows in 0 calls") == 5
     assert sum(end_offsets(services, target.name).values()) == 7
     assert cheaters_read == [{"player": "eve", "game": "chess", "coins": 2_000_000}]
-    assert _registered(services, of_cheaters.subject) == _compiled(
-        _blocks("kafka-sinks.md", "proto")[0]
-    )
+    assert [_registered(services, of_cheaters.subject)] == _blocks("kafka-sinks.md", "proto")
 
 
 KINDS = ("sql", "kafka", "python")

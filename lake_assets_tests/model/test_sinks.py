@@ -109,6 +109,7 @@ def test_what_is_no_class_is_refused(changes, told):
         ({"topic": "a b"}, "a b"),
         ({"key": "nobody"}, "nobody is none of the fields"),
         ({"value": "xml"}, "json"),
+        ({"message": "acme.Found"}, "message: is of `value: protobuf`"),
         ({"options": {"security.protocol": "SSL"}}, "name its bootstrap_servers"),
         ({"bootstrap_servers": "h:1", "options": {"acks": "1"}}, "acks cannot be set"),
         ({"bootstrap_servers": "h:1", "options": {"enable.idempotence": "no"}}, "cannot be set"),

@@ -16,6 +16,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
 from lake_assets.model.payload import Payload
+from lake_assets.model.sinks import Sink
 from lake_assets.model.sources import Source
 from lake_assets.services import control
 from lake_assets.services.child import is_gone
@@ -173,6 +174,16 @@ def test_who_reads_files_alone_needs_no_service(tmp_path):
     found = control.up(Settings(home=tmp_path), feeds)
     assert (found.kafka, found.registry) == ("", "")
     assert not control.needs_broker(feeds)
+
+
+def test_who_sends_messages_of_registered_schemas_needs_a_registry():
+    source = Source(files=FilesSource(path="/data", format="jsonl"))
+    payload = Payload.model_validate({"json": {"schema": "bpm int"}})
+    for value, is_needed in (("json", False), ("protobuf", True)):
+        kafka = {"topic": "beats", "value": value, "bootstrap_servers": "other:1"}
+        sink = Sink.model_validate({"name": "out", "from": "silver", "kafka": kafka})
+        feeds = [Feed(feed="beats", source=source, payload=payload, sinks=(sink,))]
+        assert (control.needs_broker(feeds), control.needs_registry(feeds)) == (False, is_needed)
 
 
 def test_who_reads_topics_alone_needs_a_broker_and_no_registry(settings):

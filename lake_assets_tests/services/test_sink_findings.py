@@ -2,6 +2,8 @@ import pytest
 
 from lake_assets.services.finding import Health
 from lake_assets.services.sink_findings import look_at_sinks
+from lake_assets.settings.schema import KafkaSettings, RegistrySettings
+from lake_assets_tests.events import Topic
 from lake_assets_tests.sinks.rest.api import running_api
 
 FEED = """
@@ -51,3 +53,24 @@ def test_no_certificate_is_no_tls(settings, tmp_path):
         finding = _look(settings, tmp_path, url, "allow_private: true")
     assert finding.health is Health.BROKEN
     assert "SSL" in finding.fact
+
+
+@pytest.mark.kafka
+def test_a_schema_that_a_topic_does_not_have_is_told(settings, services, tmp_path):
+    topic, feeds = Topic(services), tmp_path / "feeds"
+    topic.create()
+    topic.register_text("package acme; message Found { string player = 1; }")
+    feeds.mkdir()
+    own = {
+        "feeds": feeds,
+        "kafka": KafkaSettings(bootstrap_servers=services.kafka),
+        "registry": RegistrySettings(url=services.registry),
+    }
+    found = []
+    for name in ("Found", "Lost"):
+        kafka = f"{{topic: {topic.name}, value: protobuf, message: acme.{name}}}"
+        text = FEED.replace('rest: {{url: "{url}", {more}}}', f"kafka: {kafka}")
+        (feeds / "plays.yaml").write_text(text.replace("{{", "{").replace("}}", "}"))
+        found += look_at_sinks(settings.model_copy(update=own))
+    assert [one.health for one in found] == [Health.OK, Health.BROKEN]
+    assert "has no message acme.Lost: acme.Found" in found[1].fact
