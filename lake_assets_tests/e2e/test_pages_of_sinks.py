@@ -92,7 +92,7 @@ def test_the_pages_do_what_they_say(settings, services, tmp_path, monkeypatch):
     with running_postgres() as databases:
         database = databases()
         standings["sql"]["url"] = best_scores["sql"]["url"] = database.url
-        (folder / "plays.yaml").write_text(yaml.safe_dump(feed))
+        (folder / "plays.yaml").write_text(yaml.safe_dump(feed, sort_keys=False))
         made = settings.model_copy(update={"feeds": folder, **_own(services)})
         done = lake_assets_here(made, "stream", "--until-caught-up")
         assert done.returncode == 0, done.stderr
