@@ -102,13 +102,20 @@ class Routed:
         """Whether quarantine keeps rows' headers, since they are routed by one."""
         return any(route.header is not None for route in self.all_routes)
 
+    @property
+    def _given(self) -> frozenset[str]:
+        """Names of fields that are not as they are by default."""
+        fields = type(self).model_fields.items()
+        usual = {name: field.get_default(call_default_factory=True) for name, field in fields}
+        return frozenset(name for name, value in usual.items() if getattr(self, name) != value)
+
     def ensure_routable(self) -> None:
         """Make sure that a route reads what rows have, and rows go to tables that there are.
 
         Raises:
             ValueError: one does not.
         """
-        ensure_has_what_sinks_read(self)
+        ensure_has_what_sinks_read(self.silver, self._given, self.sinks, self.payload)
         if self.route is not None and self.routes:
             message = "give either `route` or `routes`"
             raise ValueError(message)

@@ -1,10 +1,10 @@
 """Feeds without silver tables: how a feed says so, and what it then cannot declare."""
 
+from collections.abc import Collection, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from lake_assets.model.routed import Routed
+from lake_assets.model.payload import Payload
+from lake_assets.model.sinks import Sink
 
 
 class Silver(StrEnum):
@@ -41,14 +41,21 @@ _OF_SILVER = (
 """Fields of a feed that say how silver's rows are made, or what is made of them."""
 
 
-def ensure_has_what_sinks_read(feed: "Routed") -> None:
+def ensure_has_what_sinks_read(
+    silver: Silver, given: Collection[str], sinks: Sequence[Sink], payload: Payload
+) -> None:
     """Make sure that a feed declares what is of its tables, and sinks read tables that it has.
+
+    Args:
+        silver: whether it has silver tables.
+        given: names of its fields that are not as they are by default.
+        sinks: of the feed.
+        payload: of the same.
 
     Raises:
         ValueError: it does not.
     """
-    sinks = feed.sinks
-    if feed.has_silver:
+    if silver is Silver.TABLES:
         wrong = next((sink.name for sink in sinks if sink.is_of_bronze), None)
         if wrong is not None:
             message = (
@@ -67,20 +74,16 @@ def ensure_has_what_sinks_read(feed: "Routed") -> None:
             "`from: bronze`, or leave out `silver: none`"
         )
         raise ValueError(message)
-    named = next((name for name in _OF_SILVER if getattr(feed, name) != _default(feed, name)), None)
+    named = next((name for name in _OF_SILVER if name in given), None)
     if named is not None:
         message = (
             f"{named}: is of feeds with silver tables: a sink's own `where` and `select` say what "
             "is sent; or leave out `silver: none`"
         )
         raise ValueError(message)
-    if feed.payload.grows or (feed.payload.wrapped is not None and feed.payload.wrapped.grows):
+    if payload.grows or (payload.wrapped is not None and payload.wrapped.grows):
         message = (
             "payload: without silver tables nothing keeps the columns that values bring: declare "
             "them in `schema`, without `infer` and `on_unknown: add_columns`"
         )
         raise ValueError(message)
-
-
-def _default(feed: "Routed", name: str) -> object:
-    return type(feed).model_fields[name].get_default(call_default_factory=True)

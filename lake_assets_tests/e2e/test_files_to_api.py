@@ -64,7 +64,7 @@ def test_the_example_of_the_page_does_what_the_page_says(settings, tmp_path):
         (files / "monday.jsonl").write_text(lines)
         done = lake_assets_here(made, "stream", "--until-caught-up")
         assert done.returncode == 0, done.stderr
-        assert "2 are dead letters" in done.stdout
+        assert "2 are dead letters" in done.stderr
         again = lake_assets_here(made, "deliver")
         assert "0 rows in 0 calls" in again.stdout, again.stderr
         (files / "bad.jsonl.gz").write_bytes(b"no gzip")
