@@ -41,6 +41,7 @@ def schemas(
     store = lake_of(settings)
     feeds = pick_feeds(settings, feed, keys=None if key is None else [key])
     found = {picked.feed: _entries(store, picked, key) for picked in feeds}
+    without = {picked.feed for picked in feeds if not picked.has_silver}
     if as_json:
         told = [_as_json(name, entry) for name, some in found.items() for entry in some]
         print(json.dumps(told))
@@ -48,6 +49,8 @@ def schemas(
     for name, some in found.items():
         if some:
             stdout.print(history_table(name, some))
+        elif name in without:
+            stdout.print(f"feed {name} has no silver tables, whose columns would be here")
         else:
             stdout.print(f"nothing is kept of feed {name} yet; run `lake-assets stream`")
 

@@ -85,3 +85,13 @@ def test_what_is_not_there_is_named(lake, arguments, problem):
     done = sparkless_here(lake, "schemas", *arguments)
     assert done.returncode == 1
     assert problem in done.stderr
+
+
+def test_a_feed_without_silver_tables_is_told_of(settings, tmp_path):
+    (tmp_path / "plays.yaml").write_text(
+        "feed: plays\nsilver: none\nsource: {kafka: {topic: plays}}\n"
+        'payload: {json: {schema: "player string"}}\n'
+        "sinks: [{name: api, from: bronze, rest: {url: 'https://example.com/plays'}}]\n"
+    )
+    made = settings.model_copy(update={"feeds": tmp_path})
+    assert "feed plays has no silver tables" in " ".join(shown(made).split())
