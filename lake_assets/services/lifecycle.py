@@ -2,6 +2,7 @@
 
 import random
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -25,8 +26,6 @@ _PORT_ATTEMPTS = 3
 _LASTING_PORTS = range(20_000, 32_000)
 """Below those that systems give outgoing connections (Linux from 32768, macOS and Windows from
 49152), which would have taken the port of a service that is stopped for a moment."""
-
-_TRIES_FOR_A_PORT = 20
 
 _PORT_TAKEN = ("Address already in use", "BindException", "seems to be in use")
 
@@ -120,14 +119,17 @@ def _choose_ports(service: Service, before: ServiceState | None) -> Ports:
                 for port in before.ports:
                     stack.enter_context(_bound(port))
                 return before.ports
+        # Each once: several sockets can be bound to one port as long as none of them listens.
+        drawn = iter(random.sample(_LASTING_PORTS, len(_LASTING_PORTS)))
         return tuple(
-            stack.enter_context(_bound_to_new()).getsockname()[1] for _ in range(service.ports)
+            stack.enter_context(_bound_to_one_of(drawn)).getsockname()[1]
+            for _ in range(service.ports)
         )
 
 
-def _bound_to_new() -> socket.socket:
+def _bound_to_one_of(ports: Iterator[int]) -> socket.socket:
     """Bound to a port that others do not get by chance while the service is down."""
-    for port in random.sample(_LASTING_PORTS, _TRIES_FOR_A_PORT):
+    for port in ports:
         with suppress(OSError):
             return _bound(port)
     return _bound(0)

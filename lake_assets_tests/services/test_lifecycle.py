@@ -1,6 +1,7 @@
 import socket
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,11 @@ def test_a_new_port_is_none_that_an_outgoing_connection_could_take_meanwhile(fol
     ephemeral = Path("/proc/sys/net/ipv4/ip_local_port_range")
     lowest = int(ephemeral.read_text().split()[0]) if ephemeral.exists() else 49_152
     assert ensure_started(_service(_LISTENS), folder, JAVA, ()).ports[0] < lowest
+
+
+def test_each_of_a_services_ports_is_another(folder):
+    many = replace(_service(_LISTENS), ports=500)  # of 12,000: drawn one by one, some are the same
+    assert len(set(ensure_started(many, folder, JAVA, ()).ports)) == 500
 
 
 def test_a_service_whose_port_was_taken_gets_another(folder):
