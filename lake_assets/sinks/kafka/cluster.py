@@ -8,7 +8,7 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 from pydantic import SecretStr
 
-from lake_assets.errors import SinkError, SourceError
+from lake_assets.errors import SinkError, SourceError, SourceNotFoundError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
 from lake_assets.sources.base import ANSWER_S
@@ -53,6 +53,9 @@ def look_at_topic(
         # A consumer's question, which creates no topic.
         offset_bounds(cluster, sink.topic, timeout_s=timeout_s)
         config, copies = _told(sink, cluster, timeout_s)
+    except SourceNotFoundError as problem:
+        step = "Create it, or correct kafka.topic of the sink"
+        raise SinkError(problem.thing, problem.fact, step) from problem
     except SourceError as problem:
         raise SinkError(problem.thing, problem.fact, problem.next_step) from problem
     if config is None:

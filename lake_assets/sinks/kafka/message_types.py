@@ -210,7 +210,7 @@ def _type_name(message: DescriptorProto, own: str) -> str:
     nested = (one.name for one in message.nested_type)
     taken = {own, *(one.name for one in message.field), *nested}
     name = _in_json(own, upper=True)
-    while name in taken:
+    while name in taken or name.endswith("Entry"):  # as types of maps are called
         name += "_"
     return name
 

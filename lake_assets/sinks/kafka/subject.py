@@ -7,6 +7,7 @@ column that it has none for, and keeps all others.
 import threading
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -118,20 +119,14 @@ class Subject:
         self, columns: pa.Schema, versions: Sequence[tuple[int, Version]]
     ) -> Framed | FileDescriptorProto:
         """How they are written, or the version that is lacking for it."""
-        if not versions:
-            if self._message is not None:
-                step = "Register it, or leave `message` out"
-                raise SinkError(self._thing, f"does not exist, and so no {self._message}", step)
-            lacking = new_file(self._topic)
-            extend(lacking.message_type[0], columns)
-            return lacking
-        newest = versions[-1]
-        if self._is_ours(newest):
-            own = _file(newest[1])
-            ours = [one for one in versions if self._is_ours(one)]
-            wanted = joined(_file(one) for _, one in sorted(ours, key=lambda one: one[1].number))
+        newest = versions[-1] if versions else None
+        if newest is None and self._message is not None:
+            step = "Register it, or leave `message` out"
+            raise SinkError(self._thing, f"does not exist, and so no {self._message}", step)
+        if newest is None or self._is_ours(newest):
+            wanted = _union([one for _, one in filter(self._is_ours, versions)], self._topic)
             extend(wanted.message_type[0], columns)
-            if text_of(wanted) != text_of(own):
+            if newest is None or text_of(wanted) != text_of(_file(newest[1])):
                 return wanted
         return self._framed(newest, columns)
 
@@ -179,6 +174,21 @@ class Subject:
             fact = f"does not take a version with the rows' fields ({said})"
             step = "See the subject's compatibility, or register a version that has the fields"
             raise SinkError(self._thing, fact, step) from problem
+
+
+def _union(versions: Sequence[Version], topic: str) -> FileDescriptorProto:
+    """All fields of versions that were made here.
+
+    A registry tells of the versions of a deleted subject once it has another one, which was made
+    without them: what contradicts it then has no say.
+    """
+    living = [_file(one) for one in versions if not one.is_deleted]
+    deleted = [_file(one) for one in versions if one.is_deleted]
+    whole = joined(living or [new_file(topic)])
+    for other in deleted:
+        with suppress(MisfitError):
+            whole = joined([whole, other])
+    return whole
 
 
 def _file(version: Version) -> FileDescriptorProto:

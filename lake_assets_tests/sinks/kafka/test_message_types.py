@@ -75,6 +75,13 @@ def test_each_column_becomes_a_field_of_its_type():
     assert text_of(_compiled(file)) == text_of(file)
 
 
+def test_a_struct_has_no_type_that_is_called_as_a_maps():
+    place, scores = pa.struct([("x", pa.int32())]), pa.map_(pa.string(), pa.int64())
+    text = text_of(_file(("scores_entry", place), ("scores", scores)))
+    assert "optional ScoresEntry_ scores_entry = 1;" in text
+    assert "map<string, int64> scores = 2;" in text
+
+
 def test_a_field_keeps_its_number_and_a_new_one_gets_a_new_one():
     first = _compiled(_file(("a", pa.string()), ("s", pa.struct([("x", pa.int32())]))))
     later = joined([first])

@@ -51,6 +51,20 @@ def test_a_number_stays_taken_though_its_version_is_deleted(services):
     assert (found["coins"].number, found["level"].number) == (2, 3)
 
 
+def test_a_deleted_subject_does_not_stop_the_sink(services):
+    """A registry tells of its versions when there is a new one."""
+    topic = Topic(services)
+    _subject(topic).framed(pa.schema([PLAYER, COINS]))
+    with SchemaRegistryClient({"url": services.registry}) as client:
+        client.delete_subject(topic.subject)
+    seen = []
+    for columns in ([COINS], [COINS, ("level", pa.int32())], [COINS]):
+        found = _subject(topic).framed(pa.schema(columns)).encoder.make.DESCRIPTOR
+        seen.append({field.name: field.number for field in found.fields})
+    assert seen[0].items() < seen[1].items()
+    assert seen[1] == seen[2]
+
+
 def test_a_field_whose_type_changed_is_told(services):
     topic = Topic(services)
     _subject(topic).framed(pa.schema([COINS]))
