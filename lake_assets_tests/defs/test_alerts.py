@@ -302,7 +302,7 @@ def test_a_missed_refresh_of_a_view_over_all_games_is_told_as_one(told, instance
     assert "did not reach 1 key(s): all keys." in hook.got[0]["details"]
 
 
-@pytest.mark.parametrize(("pace", "missed"), [("live", True), ("90s", True), ("150s", False)])
+@pytest.mark.parametrize(("pace", "missed"), [("live", True), ("90s", True), ("5m", False)])
 def test_a_view_that_the_streams_leave_behind_is_missed(told, instance, hook, pace, missed):
     view = GoldView(name="top", sql="select gamer_id from silver", refresh=pace)
     write_silver(told, age_s=151)
