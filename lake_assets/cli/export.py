@@ -34,7 +34,9 @@ def export(
         ExportFormat,
         typer.Option(
             "--format",
-            help="jsonl: each value is JSON, and a line. protobuf: each value follows its length.",
+            help="jsonl: each value is JSON, and a line. framed: each begins with the id of its "
+            "registered schema (Avro, JSON, protobuf), and follows its length. protobuf: each is a "
+            "message, and follows its length.",
         ),
     ] = "jsonl",
     rows_per_file: Annotated[int, typer.Option(min=1, help="A file has no more.")] = 1_000_000,

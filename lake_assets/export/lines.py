@@ -1,7 +1,7 @@
 """A record's value as it stands in a file. Pure.
 
 Of JSON lines each value is one line, as it came, so that a feed decodes or refuses it as it would
-from the topic. Of protobuf each value follows its length.
+from the topic. Of protobuf, and of what registered schemas describe, each value follows its length.
 """
 
 import json
@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 from lake_assets.runtime.varints import varint
 
-ExportFormat: TypeAlias = Literal["jsonl", "protobuf"]
+ExportFormat: TypeAlias = Literal["jsonl", "protobuf", "framed"]
 
-ENDINGS: Mapping[ExportFormat, str] = {"jsonl": "jsonl", "protobuf": "pb"}
+ENDINGS: Mapping[ExportFormat, str] = {"jsonl": "jsonl", "protobuf": "pb", "framed": "framed"}
 """Of files' names."""
 
 _BOM = b"\xef\xbb\xbf"
@@ -44,6 +44,7 @@ def delimited(value: bytes | None) -> bytes:
 ENCODERS: Mapping[ExportFormat, Callable[[bytes | None], bytes]] = {
     "jsonl": json_line,
     "protobuf": delimited,
+    "framed": delimited,
 }
 
 

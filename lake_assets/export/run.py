@@ -193,7 +193,7 @@ class _Export:
     def _steps(self, due: Range, on_progress: Callable[[int], None]) -> Iterator[_Step]:
         for read in read_range(self._endpoints, self._request.topic, due, stop=self._stop):
             if read.messages and not self._is_begun:
-                self._ensure_json(read.messages)
+                self._ensure_fits(read.messages)
                 self._is_begun = True
             for message in read.messages:
                 yield int(message.offset() or 0) + 1, message
@@ -266,9 +266,12 @@ class _Export:
         self.reports[partition].gaps.append(gap)
         self.reports[partition].after = gap.after
 
-    def _ensure_json(self, messages: Sequence[Message]) -> None:
-        is_json = self._request.format == "jsonl"
-        if is_json and all(is_framed(message.value()) for message in messages):
+    def _ensure_fits(self, messages: Sequence[Message]) -> None:
+        thing, kind = f"topic {self._request.topic!r}", self._request.format
+        framed = [is_framed(message.value()) for message in messages if message.value()]
+        if kind == "jsonl" and framed and all(framed):
             fact = "its first values are framed (they begin with the byte 0 and a schema's id)"
-            step = "Protobuf goes by --format protobuf; files of other registered schemas are not"
-            raise ExportError(f"topic {self._request.topic!r}", fact, f"{step} read yet")
+            raise ExportError(thing, fact, "Export it by --format framed")
+        if kind == "framed" and framed and not any(framed):
+            fact = "its first values are not framed (by the byte 0 and a registered schema's id)"
+            raise ExportError(thing, fact, "JSON goes by --format jsonl, which is the default")

@@ -4,17 +4,20 @@ from collections.abc import Iterator
 
 from lake_assets.feeds.document import Loc
 from lake_assets.model.feeds import Feed, Reset
+from lake_assets.model.files_source import FileFormat
+from lake_assets.model.payload import Payload
 from lake_assets.model.tombstones import tombstone_columns
 
-_PAYLOAD = {
-    "jsonl": "json",
-    "json": "json",
-    "csv": "csv",
-    "avro": "avro",
-    "parquet": "json",
-    "protobuf": "protobuf",
+_PAYLOADS = {
+    "jsonl": {"json"},
+    "json": {"json"},
+    "csv": {"csv"},
+    "avro": {"avro"},
+    "parquet": {"json"},
+    "protobuf": {"protobuf"},
+    "framed": {"protobuf", "avro", "json"},
 }
-"""By format of files, what is in a row of one."""
+"""By format of files, what may be in a row of one."""
 
 
 def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
@@ -22,16 +25,7 @@ def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
     files, payload = feed.source.files, feed.payload
     if files is None:
         return
-    wanted = _PAYLOAD[files.format]
-    if payload.format != wanted:
-        fact = f"files of format {files.format} go with `{wanted}`, not with `{payload.format}`"
-        yield ("payload",), fact
-    elif payload.needs_registry and payload.protobuf is None:
-        instead = "give `schema`, or `infer: true`"
-        if payload.avro is not None:
-            instead = "each file has its own; write `avro: {}`"
-        fact = f"rows of files name no registered schema: {instead}"
-        yield ("payload", payload.format), fact
+    yield from _unread_values(files.format, payload)
     if payload.wrapped is not None:
         yield ("payload", "wrapped"), "rows of files wrap no message"
     yield from unread_routes(feed, "files")
@@ -40,6 +34,23 @@ def unread_files(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if files.delete and feed.reset is Reset.ALLOWED:
         fact = "with `delete`, files are gone that `rebuild bronze` would read again"
         yield ("reset",), fact
+
+
+def _unread_values(kind: FileFormat, payload: Payload) -> Iterator[tuple[Loc, str]]:
+    """Payloads that are not what is in a row of such files."""
+    wanted, is_framed = _PAYLOADS[kind], kind == "framed"
+    loc: Loc = ("payload", payload.format)
+    if payload.format not in wanted:
+        named = " or ".join(f"`{one}`" for one in sorted(wanted))
+        yield ("payload",), f"files of format {kind} go with {named}, not with `{payload.format}`"
+    elif is_framed and not payload.needs_registry:
+        yield loc, "values of framed files name a registered schema: give `subject`, or `subjects`"
+    elif payload.needs_registry and payload.protobuf is None and not is_framed:
+        instead = "give `schema`, or `infer: true`"
+        if payload.avro is not None:
+            instead = "each file has its own; write `avro: {}`"
+        fact = f"rows of files of {kind} name no registered schema: {instead}"
+        yield loc, f"{fact}, or read files of format framed"
 
 
 def unnamed_schemas(feed: Feed) -> Iterator[tuple[Loc, str]]:

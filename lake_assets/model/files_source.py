@@ -16,8 +16,8 @@ from lake_assets.model.rest import Secret
 LISTING = "files"
 """The one source that all files of a feed are: its name, in each row's origin."""
 
-FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro", "parquet", "protobuf"]
-_BINARY = {"avro", "parquet", "protobuf"}
+FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "avro", "parquet", "protobuf", "framed"]
+_BINARY = {"avro", "parquet", "protobuf", "framed"}
 
 _SETTLE_S = 10.0
 """Seconds that a file of a folder must have stood, unless a feed says otherwise."""
@@ -87,8 +87,9 @@ class FilesSource(OneSource):
     """How a file is cut into rows: `jsonl`, a JSON object a line; `json`, an array of objects, or
     objects one after the other; `csv`, a record of CSV, which may have lines between quotes;
     `avro`, a record of an object container file, which has its schema with it; `parquet`, a row,
-    which is a JSON object then; `protobuf`, a message after its length, a varint. The `payload`
-    says what is in a row."""
+    which is a JSON object then; `protobuf`, a message after its length, a varint; `framed`, a value
+    of a registered schema, which it begins with the id of, after its length. The `payload` says
+    what is in a row."""
 
     discovery: Literal["list", "ordered"] = "list"
     """`list`: each look lists the folder and finds whatever is new, and what has changed since it

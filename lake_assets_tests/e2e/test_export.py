@@ -1,5 +1,6 @@
 """A topic streamed, and the same topic through the files of an export: the same rows."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,15 +8,21 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from confluent_kafka.schema_registry import Schema
 from deltalake import DeltaTable
 
+from lake_assets.formats.confluent.registry_client import registry_client
+from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.files_source import FilesSource
+from lake_assets.model.payload import Payload
 from lake_assets.model.sources import Source
 from lake_assets.model.tables import quarantine_of
 from lake_assets_tests.commandline import lake_assets_here, sparkless_here
 from lake_assets_tests.e2e.test_protobuf_files import RegisteredFiles
 from lake_assets_tests.events import Topic
 from lake_assets_tests.export.topics import export, fill, visible
+from lake_assets_tests.formats.avro import given as avro
+from lake_assets_tests.formats.json_schema import given as json_schema
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -86,17 +93,57 @@ def test_both_ways_of_the_page_give_the_same_rows(connected, services, tmp_path)
     assert refused(settings, "beats") == refused(settings, "beats_by_files") == len(BAD_VALUES)
 
 
-def test_protobuf_of_a_topic_is_decoded_alike_by_both_ways(spark, connected, services, tmp_path):
-    topic = Topic(services)
+def protobuf_values(topic):
+    """Two values of two versions."""
     ids = [
         topic.register_text("message Beat { string model = 1; int32 bpm = 2; }"),
         topic.register_text("message Beat { string model = 1; int32 bpm = 2; string at = 3; }"),
     ]
     one, two = (b"\0" + number.to_bytes(4, "big") + b"\0" for number in ids)
-    topic.produce(one + b"\x0a\x01a\x10\x05", two + b"\x0a\x01b\x1a\x01x", b"bad", None)
-    export(topic, tmp_path / "out", format="protobuf")
-    files = FilesSource(path=str(tmp_path / "out"), format="protobuf", settle=timedelta(0))
-    streamed = topic.feed(route=None, expectations=(), gold=())
+    return ids, (one + b"\x0a\x01a\x10\x05", two + b"\x0a\x01b\x1a\x01x")
+
+
+def avro_values(topic):
+    more = {"name": "at", "type": "string", "default": ""}
+    fields = [("model", "string"), ("bpm", "int")]
+    schemas = [avro.record(*fields), avro.record(*fields, more)]
+    ids = [register(topic, schema, "AVRO", "doc") for schema in schemas]
+    one, two = {"model": "a", "bpm": 5}, {"model": "b", "bpm": 0, "at": "x"}
+    values = (avro.datum(schemas[0], one), avro.datum(schemas[1], two))
+    return ids, map(avro.framed, ids, values)
+
+
+def json_values(topic):
+    columns = {"model": {"type": "string"}, "bpm": {"type": "integer"}}
+    schemas = [json_schema.document(**columns, **more) for more in ({}, {"at": {"type": "string"}})]
+    ids = [register(topic, schema, "JSON", "description") for schema in schemas]
+    values = ({"model": "a", "bpm": 5}, {"model": "b", "bpm": 0, "at": "x"})
+    return ids, map(json_schema.framed, ids, values)
+
+
+def register(topic, schema, language, mark):
+    """The id of a schema that no other test registers."""
+    with registry_client(topic.endpoints.registry, RegistryAccess()) as client:
+        made = Schema(json.dumps({**schema, mark: topic.subject}), language)
+        return client.register_schema(topic.subject, made)
+
+
+VALUES = {"protobuf": protobuf_values, "avro": avro_values, "json": json_values}
+
+
+@pytest.mark.parametrize(
+    ("payload", "kind"), [("protobuf", "protobuf"), ("avro", "framed"), ("json", "framed")]
+)
+def test_registered_values_are_decoded_alike_by_both_ways(
+    spark, connected, services, tmp_path, payload, kind
+):
+    topic = Topic(services)
+    ids, good = VALUES[payload](topic)
+    topic.produce(*good, b"bad", None)
+    export(topic, tmp_path / "out", format=kind)
+    files = FilesSource(path=str(tmp_path / "out"), format=kind, settle=timedelta(0))
+    declared = Payload.model_validate({payload: {"subject": topic.subject}})
+    streamed = topic.feed(payload=declared, route=None, expectations=(), gold=())
     by_files = streamed.model_copy(update={"feed": "by_files", "source": Source(files=files)})
     lakes = [
         RegisteredFiles(spark=spark, settings=connected, feed=feed, endpoints=services)

@@ -265,11 +265,19 @@ def test_another_format_is_refused(topic, folder):
 
 def test_framed_values_are_refused_as_json_lines_and_nothing_is_left(topic, folder):
     fill(topic, b"\0\0\0\0\1\0x", b"\0\0\0\0\1\0y")
-    with pytest.raises(ExportError, match=r"its first values are framed .* --format protobuf"):
+    with pytest.raises(ExportError, match=r"its first values are framed .* --format framed"):
         export(topic, folder)
     assert [path.name for path in folder.iterdir()] == [f".{topic.name}.export.lock"]
-    export(topic, folder, format="protobuf")
-    assert visible(folder)[0].read_bytes() == b"\7\0\0\0\0\1\0x\7\0\0\0\0\1\0y"
+    export(topic, folder, format="framed")
+    (file,) = visible(folder)
+    assert file.suffix == ".framed"
+    assert file.read_bytes() == b"\7\0\0\0\0\1\0x\7\0\0\0\0\1\0y"
+
+
+def test_json_is_refused_as_framed_values(topic, folder):
+    fill(topic, None, b'{"n": 1}')
+    with pytest.raises(ExportError, match=r"its first values are not framed .* --format jsonl"):
+        export(topic, folder, format="framed")
 
 
 def test_a_damaged_batch_is_named_and_what_is_before_it_counts(topic, folder, pytestconfig):

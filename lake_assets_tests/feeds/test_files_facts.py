@@ -37,10 +37,12 @@ def test_a_feed_of_files_is_read(tmp_path):
         ("format: jsonl", "format: parquet\n    encoding: latin-1", "files of parquet are no text"),
         ("format: jsonl", "format: parquet\n    compression: gzip", "only its pages are"),
         ("format: jsonl", "format: csv", "files of format csv go with `csv`, not with `json`"),
+        ("format: jsonl", "format: framed", "framed files name a registered schema: give `subj"),
+        ("format: jsonl", "format: framed\n    encoding: latin-1", "files of framed are no text"),
         (
             "format: jsonl",
             "format: orc",
-            "source.files.format must be 'jsonl', 'json', 'csv', 'avro', 'parquet' or 'protobuf'",
+            "source.files.format must be 'jsonl', 'json', 'csv', 'avro', 'parquet', 'protobuf' or",
         ),
         ("path: /data/beats", "path: data", "is no absolute path of a folder"),
         ("path: /data/beats", "path: ftp://data/beats", "is no address of a bucket and a prefix"),
@@ -103,6 +105,17 @@ def test_schemas_come_with_files_of_avro_and_else_have_a_subject(tmp_path):
     body = 'payload: {json: {schema: "body binary"}, wrapped: {column: body, avro: {}}}\n'
     with pytest.raises(FeedError, match=r"payload.wrapped.avro: give `subject`"):
         load(tmp_path, f"feed: beats\nsource: {kafka}\n{body}")
+
+
+@pytest.mark.parametrize("payload", ["avro", "json", "protobuf"])
+def test_framed_values_go_with_registered_schemas_alone(tmp_path, payload):
+    text = AVRO.replace("format: avro", "format: framed")
+    (feed,) = load(tmp_path, text.replace("{avro: {}}", f"{{{payload}: {{subject: x}}}}"))
+    assert feed.payload.needs_registry
+    with pytest.raises(FeedError, match="give `subject`, or `subjects`"):
+        load(tmp_path, text.replace("avro: {}", "protobuf: {file: /beat.proto, message: Beat}"))
+    with pytest.raises(FeedError, match="framed go with `avro` or `json` or `protobuf`, not with"):
+        load(tmp_path, text.replace("avro: {}", "csv: {schema: model string}"))
 
 
 def test_a_declared_schema_of_messages_goes_with_files_alone(tmp_path):

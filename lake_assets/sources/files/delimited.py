@@ -1,6 +1,6 @@
 """Files of messages that each follow their length, as `writeDelimitedTo` of protobuf writes them.
 
-A varint, then so many bytes. What is in a message is not read.
+A varint, then so many bytes. What is in a message is not read: it may be of another format.
 """
 
 from collections.abc import Iterator

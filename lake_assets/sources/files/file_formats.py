@@ -42,6 +42,7 @@ FORMATS: Mapping[str, FileFormat] = {
     "avro": FileFormat(measure_avro, read_avro),
     "parquet": FileFormat(measure_parquet, read_parquet),
     "protobuf": FileFormat(measure_delimited, read_delimited),
+    "framed": FileFormat(measure_delimited, read_delimited),
 }
 """By `model.files_source.FilesSource.format`."""
 
