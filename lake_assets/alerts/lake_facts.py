@@ -8,13 +8,13 @@ from lake_assets.delta.conflicts import lake_errors
 from lake_assets.logs.gaps import recorded_gaps
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import NEW_FOR_S
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.sinks import Sink
 from lake_assets.settings.schema import Settings
 from lake_assets.sinks.standing import standing_of
 from lake_assets.sources.files.index import changes_in
 from lake_assets.state.backup_notes import note_of
 from lake_assets.storage.open_store import lake_of
-from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.batch_attempts import poisoned_batches
 
 

@@ -38,6 +38,7 @@ from lake_assets.delta.log_history import rows_of
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.errors import DamagedBackupError, LakeError, first_line
+from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.model.tables import TableRef
 from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
@@ -46,7 +47,6 @@ from lake_assets.state.backup_notes import note_made
 from lake_assets.state.backup_runs import note_run
 from lake_assets.state.lake_id import ensure_bound, lake_id, recorded
 from lake_assets.storage.open_store import lake_of
-from lake_assets.storage.uri import LakeUri, is_address
 
 _LOG = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _SIDECARS = "_sidecars"
 """Folder of a log, with what checkpoints of version 2 name."""

@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from lake_assets.backup.manifest import FORMAT, Manifest, TablePart, digest_of
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import DamagedBackupError, LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _LOG = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from lake_assets.backup.place import BackupPlace
 from lake_assets.errors import DamagedBackupError, LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import Layer
-from lake_assets.storage.uri import LakeUri
 
 
 def prune(place: BackupPlace, keep: int) -> tuple[int, int]:

@@ -31,6 +31,7 @@ from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.view_turns import turn_of_views
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import Layer
 from lake_assets.runtime.atomic_write import replace_bytes, replace_text
 from lake_assets.settings.schema import Settings
@@ -40,7 +41,6 @@ from lake_assets.state.files import ensure_writable, maintenance_turn, streams_l
 from lake_assets.state.lake_id import RESTORING, ensure_bound, lake_id, take_identity
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.noted_changes import REDO_TURN
 
 _NEW, _OLD = "_restore", "_replaced"

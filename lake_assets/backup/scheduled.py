@@ -10,11 +10,11 @@ from lake_assets.backup.manifest import Manifest
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
 from lake_assets.errors import LakeAssetsError, SettingsError
+from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.runtime.low_priority import at_low_priority
 from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_notes import note_failed
 from lake_assets.storage.open_store import store_of
-from lake_assets.storage.uri import LakeUri, is_address
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

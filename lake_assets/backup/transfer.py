@@ -7,8 +7,8 @@ from typing import BinaryIO
 
 from lake_assets.backup.manifest import CopiedFile, new_digest
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 THREADS = 8
 """Files at once: they wait for disks and networks, each holds a piece."""

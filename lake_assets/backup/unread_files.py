@@ -15,11 +15,11 @@ from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.table_owners import owner_of
+from lake_assets.model.lake_uri import is_address
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, TableRef, bronze_of
 from lake_assets.silver.demux_position import demux_app
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import is_address
 
 
 def read_until(lake: Store, versions: Mapping[TableRef, int]) -> dict[TableRef, int]:

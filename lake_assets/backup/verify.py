@@ -7,7 +7,7 @@ from lake_assets.backup.manifest import CopiedFile, Manifest
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.transfer import THREADS, is_copied
 from lake_assets.errors import LakeError
-from lake_assets.storage.uri import LakeUri
+from lake_assets.model.lake_uri import LakeUri
 
 Check = tuple[LakeUri, CopiedFile]
 

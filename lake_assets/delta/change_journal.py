@@ -16,10 +16,10 @@ from lake_assets.delta.origins import Origins, Spans
 from lake_assets.delta.source_offsets import as_json, from_json
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

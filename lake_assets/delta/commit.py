@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from lake_assets.model.lake_uri import is_address
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.partitioning import is_whole
-from lake_assets.storage.uri import is_address
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,8 +12,8 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from lake_assets.delta.commit import Commit
 from lake_assets.errors import CommitConflictError, LakeError, first_line
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import TableRef
-from lake_assets.storage.uri import LakeUri
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -22,11 +22,11 @@ import pyarrow.parquet as pq
 from lake_assets.delta.log_tail import actions_of, last_checkpoint, newest_version, path_of
 from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
 from lake_assets.runtime.atomic_write import replace_bytes, replace_text
 from lake_assets.runtime.file_lock import lock
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _LOG = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from deltalake.exceptions import DeltaError
 from lake_assets.delta.table_features import Use, features_of, refused
 from lake_assets.delta.table_log import TableLog
 from lake_assets.delta.table_paths import folder_of
-from lake_assets.storage.uri import LakeUri
+from lake_assets.model.lake_uri import LakeUri
 
 Mask = npt.NDArray[np.bool_]
 

@@ -23,9 +23,9 @@ from lake_assets.delta.log_tail import actions_of, path_of
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError, first_line
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.read_file import INT96_UNIT
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _SLACK_MS = 1000
 """Milliseconds that a commit's file may look older than the time that was noted in it: file systems

@@ -15,7 +15,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from lake_assets.errors import TableFeatureError
-from lake_assets.storage.uri import LakeUri
+from lake_assets.model.lake_uri import LakeUri
 
 
 class Use(StrEnum):

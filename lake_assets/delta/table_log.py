@@ -13,10 +13,10 @@ from typing import Any
 from deltalake import DeltaTable
 
 from lake_assets.delta.table_paths import data_file
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 LAST_CHECKPOINT = "_last_checkpoint"
 """The file of a log that names its newest checkpoint."""

@@ -17,10 +17,10 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from lake_assets.delta.log_tail import actions_of, last_checkpoint, log_tail_of, newest_version
 from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
 from lake_assets.errors import LakeError, TableOwnedError, first_line
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.owners import Owner, OwnerRecord
 from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 
 def owner_of(lake: Store, table: TableRef) -> Owner | None:

@@ -1,11 +1,11 @@
-"""Where an opened table and its files lie, and how Spark takes paths; see `storage.uri`."""
+"""Where an opened table and its files lie, and how Spark takes paths; see `model.lake_uri`."""
 
 from urllib.parse import quote
 
 from deltalake import DeltaTable
 
 from lake_assets.errors import LakeError
-from lake_assets.storage.uri import LakeUri, is_address
+from lake_assets.model.lake_uri import LakeUri, is_address
 
 SPARK_OPTIONS = {"__globPaths__": "false", "recursiveFileLookup": "true"}
 """For whoever gives Spark paths of files: they are names, not patterns; Spark sets the first itself

@@ -15,8 +15,8 @@ from deltalake import DeltaTable
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of, path_of
 from lake_assets.delta.table_log import TableLog
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.store import FileStat
-from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

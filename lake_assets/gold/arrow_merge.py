@@ -17,12 +17,12 @@ from lake_assets.gold.arrow_aggregates import ArrowAggregates, NotMergeableError
 from lake_assets.gold.buckets import prefix_of
 from lake_assets.gold.refresh_plan import RefreshPlan, Rewritten
 from lake_assets.gold.view_heads import SmallGain
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import fan_out
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import numbered, rows_of_file, share, shared
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _ROWS_A_FILE = 8_000
 """Rows that take as long to merge as it takes to open a file."""

@@ -21,13 +21,13 @@ from lake_assets.gold.compiled_view import BUCKET, KEY, CompiledView
 from lake_assets.gold.keyed_changes import CompiledKeyed
 from lake_assets.gold.refresh_plan import RefreshPlan, Rewritten
 from lake_assets.gold.view_expectations import ensure_none_fails, judged_of, marked
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import Layout, Target, WritePlan
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
 from lake_assets.spark.key_column import named_for_keys
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import Contents, read_contents, read_files
-from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,10 +21,10 @@ from lake_assets.gold.usable_tables import ensure_refreshable
 from lake_assets.gold.view_snapshot import view_snapshot_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.reports import Mode, ViewRefresh
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import TableVersion, contents_of
-from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

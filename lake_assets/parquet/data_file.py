@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.encoding import encodings
 from lake_assets.parquet.partitioning import WHOLE, split, without_untold
 from lake_assets.parquet.stats import file_stats
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _SMALL_BYTES = 256 * 1024
 """Of a file's rows in memory, below which Snappy writes it: zstd would make it a third smaller, but

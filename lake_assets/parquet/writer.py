@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.data_file import write_file, write_partitions
 from lake_assets.parquet.partitioning import as_text
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 TABLE = "#table"
 """int: index into `WritePlan.targets`; rows with null are not written. The internal columns start

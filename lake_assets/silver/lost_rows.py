@@ -8,9 +8,9 @@ the others any more; so they are told here before, and refuse to go on until the
 from collections.abc import Iterable
 
 from lake_assets.delta.table_log import log_of
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import quarantine_of
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _NAME = "_lost_rows.txt"
 """In the folder of the feed's quarantine table, which says how far its silver is."""

@@ -19,6 +19,7 @@ from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import TableRef
 from lake_assets.sinks.base import Refusal
 from lake_assets.sinks.batches import Part, SinkBatch, next_batch, write_note
@@ -27,7 +28,6 @@ from lake_assets.sinks.deliveries import Progress
 from lake_assets.sinks.following import Ready, Whose
 from lake_assets.sinks.shape import Shaped
 from lake_assets.sinks.table_rows import pieces_of
-from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

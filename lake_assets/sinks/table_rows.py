@@ -7,8 +7,8 @@ import pyarrow as pa
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.deletion_vectors import Mask, undeleted
 from lake_assets.delta.table_log import TableLog
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.spark.scan import rows_of_file
-from lake_assets.storage.uri import LakeUri
 
 PIECE_ROWS = 4_096
 """Rows that are shaped at once: some 20 ms of this process, and a few MB."""

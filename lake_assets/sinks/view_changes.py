@@ -22,11 +22,11 @@ from lake_assets.delta.log_history import committed_at
 from lake_assets.delta.log_tail import actions_of, newest_version
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import STATE, TableRef
 from lake_assets.sinks.gained import digest_number
 from lake_assets.sinks.view_position import key_number, table_number
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _LOG = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_features import Use, features_of
 from lake_assets.delta.table_paths import SPARK_OPTIONS, data_file, folder_of
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.spark.jvm import spark_schema
-from lake_assets.storage.uri import LakeUri
 
 
 class TableVersion(NamedTuple):

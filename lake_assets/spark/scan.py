@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.delta.deletion_vectors import Mask, undeleted
 from lake_assets.delta.origins import RowSet
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.arrow_types import without_views
 from lake_assets.parquet.read_file import opened
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 _Piece = TypeVar("_Piece")
 Read: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]

@@ -16,9 +16,9 @@ from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_paths import data_file, folder_of
 from lake_assets.errors import ConstraintViolatedError, LakeError, first_line
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.spark.conditions import holds
 from lake_assets.spark.read_tables import read_files
-from lake_assets.storage.uri import LakeUri
 
 
 def ensure_met(

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import obstore
 from obstore.exceptions import BaseError, PreconditionError
 
+from lake_assets.model.lake_uri import S3, LakeUri
 from lake_assets.storage.object_errors import ensure_bucket, told
 from lake_assets.storage.open_bucket import Bucket, open_bucket
-from lake_assets.storage.uri import S3, LakeUri
 
 _OPEN = 32
 """Buckets that stay open in a process, with their connections and the credentials that a machine's

@@ -18,10 +18,10 @@ from typing import Any, Self
 from uuid import uuid4
 
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.schema import Durability
 from lake_assets.storage.durability import flush, sync_file
 from lake_assets.storage.store import DROPPED, STAGED, FileStat, Readable, Writing
-from lake_assets.storage.uri import LakeUri
 
 _LOG = logging.getLogger(__name__)
 

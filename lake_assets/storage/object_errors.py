@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from obstore.exceptions import BaseError
 
 from lake_assets.errors import LakeError, NoBucketError, first_line
-from lake_assets.storage.uri import AZURE, GCS, S3, LakeUri
+from lake_assets.model.lake_uri import AZURE, GCS, S3, LakeUri
 
 CREDENTIALS = {
     S3: "aws_access_key_id and aws_secret_access_key",

@@ -14,10 +14,10 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.object_errors import ensure_bucket, told
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.store import STAGED, FileStat, Readable, Writing
-from lake_assets.storage.uri import LakeUri
 
 _PART_BYTES = 8 * 1024 * 1024
 """Of a file that is written piece by piece, which a bucket takes as up to 10,000 parts: 80 GB. What

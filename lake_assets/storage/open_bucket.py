@@ -12,8 +12,8 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from lake_assets.errors import SettingsError, first_line
+from lake_assets.model.lake_uri import GCS, S3, LakeUri
 from lake_assets.storage.object_errors import CREDENTIALS
-from lake_assets.storage.uri import GCS, S3, LakeUri
 
 Bucket: TypeAlias = S3Store | GCSStore | AzureStore
 

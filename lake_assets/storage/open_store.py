@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.schema import Durability, Settings
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 
 def store_of(

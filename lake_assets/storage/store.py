@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import BinaryIO, NamedTuple, Protocol, TypeAlias
 
-from lake_assets.storage.uri import LakeUri
+from lake_assets.model.lake_uri import LakeUri
 
 STAGED = ".tmp"
 """How names of files end that a store writes and nobody is to see yet. Lists leave them out; what a

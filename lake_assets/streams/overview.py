@@ -15,6 +15,7 @@ from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import (
     EVERY_KEY,
     GAPS,
@@ -31,7 +32,6 @@ from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.progress import demux_position, ingested_offsets
 
 

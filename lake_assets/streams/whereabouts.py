@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.origins import Origin
 from lake_assets.model.tables import TableRef
-from lake_assets.storage.uri import LakeUri
 
 DELIVERED, DEAD_LETTER = "delivered", "dead_letter"
 """Reasons of places in the tables of deliveries."""

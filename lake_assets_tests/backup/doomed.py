@@ -16,10 +16,10 @@ from lake_assets.backup import restore as restoring
 from lake_assets.backup.create import back_up
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Writing
-from lake_assets.storage.uri import LakeUri
 
 
 class DoomedStore(LocalStore):

@@ -13,8 +13,8 @@ from lake_assets.backup.place_turn import place_turn
 from lake_assets.backup.progress import Progress
 from lake_assets.backup.verify import verify
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.open_store import store_of
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.backup.lakes import UNO, backed_up, place_at, restored, rows_in
 from lake_assets_tests.storage.servers import run_s3
 

@@ -13,11 +13,11 @@ from lake_assets.backup.progress import Progress
 from lake_assets.backup.restore import restore
 from lake_assets.errors import ForeignStateError, LakeError, StreamsLockedError
 from lake_assets.maintenance.run import maintain
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.silver.lost_rows import lost_rows, note_lost
 from lake_assets.state.files import streams_lock
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import store_of
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.backup.lakes import (
     FISH,
     QUARANTINE,

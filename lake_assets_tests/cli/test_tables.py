@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 
 from lake_assets.cli.tables import overview_table
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import bronze_of
-from lake_assets.storage.uri import LakeUri
 from lake_assets.streams.overview import TableOverview
 from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
 from lake_assets_tests.commandline import sparkless_here

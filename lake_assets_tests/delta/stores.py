@@ -2,9 +2,9 @@
 
 import pytest
 
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.objects import ObjectStore
-from lake_assets.storage.uri import LakeUri
 
 
 @pytest.fixture(params=["disk", "bucket"])

@@ -12,9 +12,9 @@ from lake_assets.delta.data_files import (
     without,
 )
 from lake_assets.delta.origins import Everything, From, Origins
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.data_file import write_file
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.table_logs import local_log

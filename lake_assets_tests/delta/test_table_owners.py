@@ -12,11 +12,11 @@ from lake_assets.delta.log_cleanup import delete_old_log, old_log
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim, is_there, owner_of, owners_in
 from lake_assets.errors import LakeError, TableOwnedError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, TableRef, quarantine_of
 from lake_assets.parquet.data_file import write_file
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.sample import RENAMED, silver_of
 from lake_assets_tests.table_logs import commit_file
 

@@ -7,7 +7,7 @@ from deltalake import DeltaTable, write_deltalake
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_paths import data_file, folder_of
 from lake_assets.errors import LakeError
-from lake_assets.storage.uri import LakeUri
+from lake_assets.model.lake_uri import LakeUri
 
 ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; : $ ~ ( ) @ ! < > `."
 

@@ -12,6 +12,7 @@ from lake_assets.delta.offset_range import Range
 from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
 from lake_assets.model.endpoints import RegistryAccess
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.demux import Demux
@@ -20,7 +21,6 @@ from lake_assets.silver.selecting import with_select
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.protobuf.given import framed, message_of

@@ -16,6 +16,7 @@ from lake_assets.formats.catalog import format_of
 from lake_assets.formats.tombstones import with_tombstones
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.feeds import Feed
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import quarantine_of
 from lake_assets.model.tombstones import tombstone_columns
 from lake_assets.silver.demux import Demux
@@ -25,7 +26,6 @@ from lake_assets.sources.kafka.headers import TYPE
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.silver.given import bronze_batch, no_position
 

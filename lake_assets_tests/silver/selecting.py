@@ -13,13 +13,13 @@ from lake_assets.formats.base import Surroundings
 from lake_assets.formats.catalog import format_of
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.feeds import Feed
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.silver.select_by_spark import selects_by_spark
 from lake_assets.silver.selecting import with_select
 from lake_assets.spark.scan import Rows
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.silver.given import bronze_batch, no_position
 
 FIRST = Batch("query", 0)

@@ -5,9 +5,9 @@ from deltalake import DeltaTable, write_deltalake
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.table_log import TableLog
 from lake_assets.model.flows import origin_of
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.silver.own_rows import own_rows
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.sample import GAMES
 
 pytestmark = pytest.mark.spark

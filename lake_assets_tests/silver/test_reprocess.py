@@ -17,6 +17,7 @@ from lake_assets.formats.confluent.registry import Registry
 from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.payload_format import ProtobufFormat
 from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.routes import Route
 from lake_assets.model.tables import SCHEMA_LOG, quarantine_of, waiting_of
@@ -26,7 +27,6 @@ from lake_assets.silver.reprocess import Bronze, Redo
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.scan import Rows
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of

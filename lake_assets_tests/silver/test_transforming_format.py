@@ -12,13 +12,13 @@ from lake_assets.delta.change_journal import ChangeJournal
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.feeds.load import load_feeds
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.schema_history import Why
 from lake_assets.model.tables import quarantine_of
 from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.transforming_format import with_transform
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.silver.selecting import Silver, beat, without_origin
 

@@ -5,9 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake_assets.delta.origins import Before, NotIn
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.spark.scan import ScannedFile, rows_in, scan, share
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.columns import KAFKA
 
 MB = 1024 * 1024

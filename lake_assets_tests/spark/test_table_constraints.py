@@ -4,10 +4,10 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.errors import ConstraintViolatedError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.data_file import write_file
 from lake_assets.spark.table_constraints import ensure_met
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
 
 pytestmark = pytest.mark.spark
 

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 ODD = "jo s\u00e9 100% %20 {y} [z] * + & ' \" , = ; : $ ~ ( ) @ ! < > ` # ? ^ |."
 

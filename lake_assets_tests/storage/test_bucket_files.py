@@ -7,10 +7,10 @@ import obstore
 import pytest
 
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage import bucket_files
 from lake_assets.storage.bucket_files import BucketFiles, ObjectSeen, OtherContentError
 from lake_assets.storage.open_bucket import open_bucket
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.storage.servers import KEYS
 
 

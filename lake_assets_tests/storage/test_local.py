@@ -5,9 +5,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.schema import Durability
 from lake_assets.storage.local import LocalStore, put_new_file
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.programs import run_program
 from lake_assets_tests.storage.contract import Place, StoreContract
 
@@ -130,7 +130,7 @@ import subprocess, sys
 from pathlib import Path
 from lake_assets.errors import LakeError
 from lake_assets.storage.local import LocalStore
-from lake_assets.storage.uri import LakeUri
+from lake_assets.model.lake_uri import LakeUri
 folder = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], check=True)
 store, root = LocalStore(LakeUri.local(folder)), LakeUri.local(folder)

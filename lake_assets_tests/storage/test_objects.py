@@ -3,8 +3,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.errors import LakeError, SettingsError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.objects import ObjectStore
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.storage.contract import ODD, Place, StoreContract
 from lake_assets_tests.storage.servers import KEYS, PAGE, S3Server, run_s3
 

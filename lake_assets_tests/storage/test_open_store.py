@@ -1,7 +1,7 @@
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.objects import ObjectStore
 from lake_assets.storage.open_store import store_of
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.programs import run_program
 
 
@@ -14,7 +14,7 @@ _OPENS = """
 import sys
 from pathlib import Path
 from lake_assets.storage.open_store import store_of
-from lake_assets.storage.uri import LakeUri
+from lake_assets.model.lake_uri import LakeUri
 store_of(LakeUri.local(Path(sys.argv[1])))
 print("obstore" in sys.modules)
 """

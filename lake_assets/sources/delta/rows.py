@@ -10,6 +10,7 @@ from lake_assets.delta.origins import origin_schema
 from lake_assets.delta.table_paths import data_file
 from lake_assets.errors import first_line
 from lake_assets.model.delta_source import DeltaSource
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.one_source import TABLE
 from lake_assets.model.origins import PROBLEM
 from lake_assets.parquet.read_file import opened_in_pieces
@@ -17,7 +18,6 @@ from lake_assets.sources.delta.versions import FileOrigin
 from lake_assets.sources.files.opening import is_of_disk
 from lake_assets.sources.files.parquet_json import NO_VALUE, Piece, pieces_of
 from lake_assets.sources.files.reading import Part
-from lake_assets.storage.uri import LakeUri
 
 COLUMNS = pa.schema(
     [

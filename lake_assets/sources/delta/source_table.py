@@ -12,11 +12,11 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import SourceError, SourceNotFoundError, first_line
 from lake_assets.model.delta_source import DeltaSource
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.sources.delta.versions import FileOrigin
 from lake_assets.sources.files.index import rows_of_index
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
-from lake_assets.storage.uri import LakeUri
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from lake_assets.errors import LakeError, NoBucketError, SourceError, SourceNotFoundError
 from lake_assets.model.files_source import FilesSource
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.load import secret_of
 from lake_assets.settings.secrets import Secrets
 from lake_assets.sources.files.bucket_ahead import Read, ReadAhead
@@ -30,7 +31,6 @@ from lake_assets.storage.bucket_files import (
     ObjectSeen,
     OtherContentError,
 )
-from lake_assets.storage.uri import LakeUri
 
 _LOG = logging.getLogger(__name__)
 

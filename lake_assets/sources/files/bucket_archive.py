@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.sources.files.index import Entry
 from lake_assets.sources.files.opening import BadFileError, Opener
 from lake_assets.sources.files.samples import sample_of
@@ -17,7 +18,6 @@ from lake_assets.storage.bucket_files import (
     ObjectSeen,
     OtherContentError,
 )
-from lake_assets.storage.uri import LakeUri
 
 
 def below(place: LakeUri, name: str) -> str:

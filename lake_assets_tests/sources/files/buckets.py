@@ -10,11 +10,11 @@ import obstore
 
 from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FilesSource
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.rest import Secret
 from lake_assets.model.sources import Source
 from lake_assets.storage.bucket_files import BucketFiles
 from lake_assets.storage.open_bucket import open_bucket
-from lake_assets.storage.uri import LakeUri
 from lake_assets_tests.sources.files.folders import JSON, Folder, as_lines
 from lake_assets_tests.storage.servers import S3Server
 

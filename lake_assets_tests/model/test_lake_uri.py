@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from lake_assets.errors import LakeError
-from lake_assets.storage.uri import AZURE, GCS, LOCAL, S3, LakeUri
+from lake_assets.model.lake_uri import AZURE, GCS, LOCAL, S3, LakeUri
 
 ODD = "jo s\u00e9 100% %20 {y} [z] * # ? .x"
 
