@@ -70,7 +70,7 @@ def look_ahead(  # noqa: PLR0913 - what to look at, and the moment
         return None
     asked = {feed.feed: _offsets(settings, feed, endpoints) for feed in feeds if endpoints}
     offsets = {name: found for name, found in asked.items() if found}
-    lake = settings.lake_dir.absolute()
+    lake = settings.disk_dir.absolute()
     folder = next(place for place in (lake, *lake.parents) if place.exists())
     sample = Sample(
         at=now,

@@ -56,7 +56,7 @@ def sink_names(settings: AlertSettings) -> tuple[str, ...]:
 @contextmanager
 def open_sinks(settings: Settings, log: logging.Logger) -> Iterator[tuple[Sink, ...]]:
     """The sinks that settings ask for, closed when the block ends."""
-    alerts, lake = settings.alerts, str(settings.lake_dir)
+    alerts, lake = settings.alerts, str(settings.lake_root)
     sinks: list[Sink] = [LogSink(log)]
     if alerts.webhook_url:
         sinks.append(WebhookSink(alerts.webhook_url.get_secret_value(), alerts.timeout_s, lake))

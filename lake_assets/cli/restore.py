@@ -104,7 +104,7 @@ def _restore_backup(
         else ""
     )
     stdout.print(
-        f"{len(done.manifest.tables)} tables in {settings.lake_dir}, as they were at "
+        f"{len(done.manifest.tables)} tables in {settings.lake_root}, as they were at "
         f"{done.manifest.made_at}{other}",
         markup=False,
         highlight=False,

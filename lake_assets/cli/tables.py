@@ -63,7 +63,7 @@ def tables(
         print(json.dumps([_as_json(table) for table in overviews]))
         return
     if not overviews:
-        stdout.print(f"no tables below {settings.lake_dir} yet; run `lake-assets stream`")
+        stdout.print(f"no tables below {settings.lake_root} yet; run `lake-assets stream`")
         return
     stdout.print(overview_table(overviews))
     for picked in feeds:
@@ -113,7 +113,7 @@ def _show_then(settings: Settings, at: datetime | int, feed: str | None, *, as_j
         print(json.dumps([_then_as_json(one) for one in then]))
         return
     if not then:
-        stdout.print(f"no tables below {settings.lake_dir} yet; run `lake-assets stream`")
+        stdout.print(f"no tables below {settings.lake_root} yet; run `lake-assets stream`")
         return
     stdout.print(_table_then(then))
     hours = settings.maintenance.keep_hours

@@ -87,7 +87,7 @@ class _Watcher:
         self._url = url
         self._feeds = [feed.feed for feed in load_feeds(settings.feeds)]
         self._last: Answer | None = None
-        self.about = str(settings.lake_dir)
+        self.about = str(settings.lake_root)
 
     def look(self) -> Snapshot:
         """Ask the streams.
@@ -96,7 +96,7 @@ class _Watcher:
             ServiceError: none answer.
         """
         address = self._url or metrics_address(self._settings)
-        self.about = f"{self._settings.lake_dir} at {address}"
+        self.about = f"{self._settings.lake_root} at {address}"
         now = ask(address)
         before, self._last = self._last, now
         if before is None or not is_same_process(before.scrape, now.scrape):

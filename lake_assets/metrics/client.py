@@ -34,7 +34,7 @@ def metrics_address(settings: Settings) -> str:
     if not is_locked(state):
         raise ServiceError(
             "streams",
-            f"none run for the lake {settings.lake_dir}",
+            f"none run for the lake {settings.lake_root}",
             "Start them: `lake-assets stream`, or turn on Dagster's sensor `supervisor`",
         )
     if beat is None:

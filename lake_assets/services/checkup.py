@@ -12,6 +12,7 @@ from lake_assets.errors import (
     LakeAssetsError,
     LakeError,
     RegistryError,
+    SettingsError,
     SourceError,
 )
 from lake_assets.feeds.load import load_feeds
@@ -42,6 +43,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.sources.kafka.topics import check_broker
 from lake_assets.state.binding import Bound, Refuse
 from lake_assets.state.lake_id import look_at_binding
+from lake_assets.state.lake_record import lake_record
 
 # A round number: below it a large batch may fill the disk half-way.
 _DISK_BROKEN_BYTES = 1_000_000_000
@@ -61,9 +63,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from (_jars(group, settings) for group in GROUPS)
     yield from _class_archive(settings)
     yield from _services(settings)
-    yield _lake(settings.lake_dir)
+    yield _lake(settings)
     yield _state(settings)
-    yield _disk(settings.lake_dir)
+    yield _disk(settings.disk_dir)
     yield from look_at_feeds(settings)
     yield from look_at_files(settings)
     yield from look_at_delta_sources(settings)
@@ -175,7 +177,10 @@ def _service(thing: str, found: ServiceStatus, check: Callable[[], None]) -> Fin
     )
 
 
-def _lake(folder: Path) -> Finding:
+def _lake(settings: Settings) -> Finding:
+    if not settings.lake_root.is_local:
+        return _bucket(settings)
+    folder = settings.lake_dir
     there = _nearest(folder)
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         fact = f"{folder}, writable" if folder.exists() else f"{folder}, made with the first use"
@@ -186,6 +191,15 @@ def _lake(folder: Path) -> Finding:
         fact=f"{folder} cannot be written ({there} refuses)",
         fix=f"Make {there} writable, or set LAKE_ASSETS_HOME or LAKE_ASSETS_LAKE",
     )
+
+
+def _bucket(settings: Settings) -> Finding:
+    try:
+        found = lake_record(settings).read()
+    except (LakeError, SettingsError) as problem:
+        return broken("lake", problem)
+    fact = f"{settings.lake_root}, {'made with the first use' if found is None else 'read'}"
+    return Finding(thing="lake", health=Health.OK, fact=fact)
 
 
 def _state(settings: Settings) -> Finding:

@@ -26,7 +26,7 @@ _PREFIX = "LAKE_ASSETS_"
 
 _environment_lock = threading.RLock()
 
-_JSON = {"kafka": "options", "spark": "conf", "backup": "options"}
+_JSON = {"kafka": "options", "spark": "conf", "backup": "options", "storage": "options"}
 """By group, the field that is a JSON object."""
 
 
@@ -77,6 +77,8 @@ def _ensure_apart(settings: Settings) -> None:
     Raises:
         SettingsError: it does.
     """
+    if not settings.lake_root.is_local:
+        return
     # Not `resolve`, which raises where links go in a circle: who opens the folder tells that.
     lake, state = (
         Path(os.path.realpath(place)) for place in (settings.lake_dir, settings.state_dir)

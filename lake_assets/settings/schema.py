@@ -9,6 +9,7 @@ from humanfriendly import InvalidSize, parse_size
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from lake_assets.model.endpoints import RegistryAccess
+from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
 from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
@@ -186,6 +187,20 @@ class FanoutSettings(Group):
     256 buckets."""
 
 
+class StorageSettings(Group):
+    """The bucket that the lake is in, if it is in one."""
+
+    options: dict[str, SecretStr] = Field(default_factory=dict)
+    """`aws_endpoint_url`, `aws_access_key_id`, `aws_region`, `aws_allow_http`, …, as JSON and as
+    deltalake takes them; what is not there is looked for in the environment and at the machine's
+    own service. All are masked wherever settings are printed: any may hold a secret."""
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The options as they are."""
+        return {name: secret.get_secret_value() for name, secret in self.options.items()}
+
+
 class RuntimeSettings(Group):
     """Where the jars of Spark and of the embedded services come from and where they are kept."""
 
@@ -207,12 +222,13 @@ class Settings(Group):
     """Folder of everything the product keeps: the lake, embedded services' data, Dagster's home."""
 
     lake: Path | None = None
-    """Another folder for the tables; unset, `<home>/lake`."""
+    """Another place for the tables; unset, `<home>/lake`."""
 
     state: Path | None = None
     """Another folder for what the lake's writers keep beside the tables (locks, checkpoints,
     journals, heartbeat, alerts), on a local or mounted disk with `flock`; unset,
-    `<lake>/_lake_assets`. A lake and its state folder know each other by an id."""
+    `<lake>/_lake_assets`, or `<home>/state` where the lake is in a bucket. A lake and its state
+    folder know each other by an id."""
 
     feeds: Path | None = None
     """Folder of feed YAML files; unset, the ones that ship with the package."""
@@ -227,15 +243,36 @@ class Settings(Group):
     log: LogSettings = LogSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
     masking: MaskingSettings = MaskingSettings()
+    storage: StorageSettings = StorageSettings()
     metrics: MetricsSettings = MetricsSettings()
     backup: BackupSettings = BackupSettings()
     dagster: DagsterSettings = DagsterSettings()
     runtime: RuntimeSettings = RuntimeSettings()
 
     @property
+    def lake_root(self) -> LakeUri:
+        """Where the tables are: `<layer>/<table>` below it.
+
+        Raises:
+            LakeError: it is an address of a kind that is not known.
+        """
+        place = self.lake or self.home / "lake"
+        return LakeUri.parse(str(place if is_address(str(place)) else place.absolute()))
+
+    @property
     def lake_dir(self) -> Path:
-        """Folder of the tables: `<layer>/<table>` below it."""
-        return self.lake or self.home / "lake"
+        """`lake_root` as a folder of this machine.
+
+        Raises:
+            LakeError: it is in a bucket.
+        """
+        place = self.lake or self.home / "lake"
+        return self.lake_root.as_path() if is_address(str(place)) else place
+
+    @property
+    def disk_dir(self) -> Path:
+        """Whose disk of this machine a lake fills: its own; of one in a bucket, its state's."""
+        return self.lake_dir if self.lake_root.is_local else self.state_dir
 
     @property
     def state_dir(self) -> Path:
@@ -243,7 +280,9 @@ class Settings(Group):
 
         They belong to the tables, and `state.lake_id` sees to it that no other lake's are used.
         """
-        return self.state or self.lake_dir / USUAL_STATE
+        if self.state is not None:
+            return self.state
+        return self.lake_dir / USUAL_STATE if self.lake_root.is_local else self.home / "state"
 
     @property
     def services_dir(self) -> Path:

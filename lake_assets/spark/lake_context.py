@@ -52,9 +52,10 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
             repaired.
     """
     ensure_bound(settings)
-    ensure_writable(settings.lake_dir)
     lake, fanout = lake_of(settings), settings.fanout
-    recover_after_crash(lake, settings.state_dir, boot_id())
+    if lake.root.is_local:  # a bucket tears nothing, and tells with the first file who may write
+        ensure_writable(settings.lake_dir)
+        recover_after_crash(lake, settings.state_dir, boot_id())
     committer = Committer(
         lake,
         threads=fanout.commit_threads,

@@ -12,12 +12,25 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """A folder by its path and by what its file system calls it; either may change, not both."""
+    """A folder by its path and by what its file system calls it; either may change, not both.
+
+    What is in a bucket has its address alone.
+    """
 
     path: str
     device: int
     inode: int
-    """Zero of a folder that is not there."""
+    """Zero of a folder that is not there, and in a bucket."""
+
+    @classmethod
+    def in_bucket(cls, address: str) -> "Place":
+        """A path in a bucket."""
+        return cls(path=address, device=0, inode=0)
+
+    @property
+    def is_in_bucket(self) -> bool:
+        """Whether it is no folder: those have paths from the root on."""
+        return not self.path.startswith("/")
 
     def is_same(self, other: "Place") -> bool:
         """Whether it is the same folder, moved or put back from a backup perhaps."""
@@ -26,6 +39,10 @@ class Place:
     def is_untouched(self, other: "Place") -> bool:
         """Whether it is the same folder, neither moved nor put back nor with another mounted."""
         return self.path == other.path and self._has_number_of(other)
+
+    def is_noted(self, other: "Place") -> bool:
+        """Whether nothing of it is to be noted anew."""
+        return self.is_untouched(other) or (self.is_in_bucket and self.path == other.path)
 
     def is_below(self, other: "Place") -> bool:
         """Whether its path is below another's."""
@@ -160,7 +177,7 @@ def _by_both(facts: Facts, of_lake: Record, of_state: Record) -> Decision:
             "Set LAKE_ASSETS_STATE to that one, or delete it if this one is to take its place",
         )
     # Noted again after each move: what lies in the lake may be lost, and what does not may not.
-    is_noted = of_lake.lake.is_untouched(lake) and of_lake.state.is_untouched(state)
+    is_noted = of_lake.lake.is_noted(lake) and of_lake.state.is_noted(state)
     return Bound(of_lake.id) if is_noted and of_lake == of_state else Bind(of_lake.id)
 
 

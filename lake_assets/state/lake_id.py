@@ -6,7 +6,6 @@ places of both. Whether they belong together is decided in `state.binding`.
 
 import os
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,11 +13,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from lake_assets.errors import ForeignStateError, LakeError
-from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.runtime.file_lock import lock
+from lake_assets.runtime.atomic_write import replace_bytes
 from lake_assets.settings.schema import USUAL_STATE, Settings
 from lake_assets.state.binding import (
-    Bind,
     Bound,
     Decision,
     Facts,
@@ -29,6 +26,13 @@ from lake_assets.state.binding import (
     decide,
 )
 from lake_assets.state.files import ensure_writable, turn
+from lake_assets.state.lake_record import (
+    RECORD,
+    LakeRecord,
+    lake_record,
+    noted_elsewhere,
+    place_of,
+)
 
 _RECORD = TypeAdapter(Record)
 
@@ -42,6 +46,9 @@ class _Entry:
 
 
 _FORMER = TypeAdapter(tuple[_Entry, ...])
+
+_ATTEMPTS = 5
+"""To note an id in a bucket while others of the lake do."""
 
 
 def lake_id(settings: Settings) -> str:
@@ -57,22 +64,24 @@ def lake_id(settings: Settings) -> str:
             restore of the lake is not whole.
     """
     ensure_whole(settings)
-    decision = decide(_look(settings))
+    record = lake_record(settings)
+    facts = _look(settings, record)
+    decision = decide(facts)
     if isinstance(decision, Bound):
         return decision.id
     if isinstance(decision, Refuse):
-        raise _refused(settings, decision)
-    lake = settings.lake_dir
-    ensure_writable(lake)
+        raise _refused(settings, facts, decision)
     # Others of this lake, whatever state folder they have; then others of this state folder.
-    with lock(lake / "_lake.lock"), turn(settings.state_dir, "lake-id"):
-        facts = _look(settings)  # another process may have been first
-        decision = decide(facts)
-        if isinstance(decision, Refuse):
-            raise _refused(settings, decision)
-        if isinstance(decision, Bind):
-            _bind(settings, facts, decision.id)
-        return decision.id
+    with record.alone(), turn(settings.state_dir, "lake-id"):
+        for _ in range(_ATTEMPTS):
+            facts = _look(settings, record)  # another process may have been first
+            decision = decide(facts)
+            if isinstance(decision, Refuse):
+                raise _refused(settings, facts, decision)
+            if isinstance(decision, Bound) or _bind(settings, record, facts, decision.id):
+                return decision.id
+    fact = "was noted anew by others each time that it was read"
+    raise LakeError(f"{settings.lake_root}/{RECORD}", fact, "Run one command at a time")
 
 
 def ensure_bound(settings: Settings) -> None:
@@ -90,7 +99,7 @@ def ensure_whole(settings: Settings) -> None:
     Raises:
         LakeError: one is, or was.
     """
-    if (settings.lake_dir / RESTORING).exists():
+    if settings.lake_root.is_local and (settings.lake_dir / RESTORING).exists():
         raise LakeError(
             str(settings.lake_dir),
             "is being restored from a backup, or that was cut off",
@@ -109,16 +118,16 @@ def take_identity(settings: Settings, backed_up: Record) -> None:
         ForeignStateError: the state folder is another lake's; nothing was changed.
         LakeError: the lake or the state folder cannot be read or written.
     """
-    file = _of_lake(settings.lake_dir)
-    if file.exists():
+    record = lake_record(settings)
+    if record.read() is not None:
         return
     ensure_writable(settings.state_dir)
-    _write(file, replace(backed_up, state=_place_of(settings.state_dir)))
-    decision = look_at_binding(settings)
+    record.write(_bytes(replace(backed_up, state=place_of(settings.state_dir))))
+    facts = _look(settings, record)
+    decision = decide(facts)
     if isinstance(decision, Refuse):
-        problem = _refused(settings, decision)
-        file.unlink()
-        raise problem
+        (settings.lake_dir / RECORD).unlink()
+        raise _refused(settings, facts, decision)
 
 
 def recorded(settings: Settings) -> Record:
@@ -127,11 +136,11 @@ def recorded(settings: Settings) -> Record:
     Raises:
         LakeError: it says nothing, or cannot be read.
     """
-    record = _side(settings.lake_dir, _of_lake).record
-    if record is None:
-        fact = "does not say which lake it is"
-        raise LakeError(str(_of_lake(settings.lake_dir)), fact, "Run any command that writes it")
-    return record
+    found = _read_lake(lake_record(settings)).record
+    if found is None:
+        fact, step = "does not say which lake it is", "Run any command that writes it"
+        raise LakeError(f"{settings.lake_root}/{RECORD}", fact, step)
+    return found
 
 
 def look_at_binding(settings: Settings) -> Decision:
@@ -140,25 +149,36 @@ def look_at_binding(settings: Settings) -> Decision:
     Raises:
         LakeError: the lake or the state folder cannot be read.
     """
-    return decide(_look(settings))
+    return decide(_look(settings, lake_record(settings)))
 
 
-def _bind(settings: Settings, facts: Facts, id_: str) -> None:
-    """Write both sides; a process that dies in between leaves what `decide` goes on from."""
-    record = Record(id=id_, lake=facts.lake.place, state=facts.state.place)
+def _bind(settings: Settings, record: LakeRecord, facts: Facts, id_: str) -> bool:
+    """Write both sides; a process that dies in between leaves what `decide` goes on from.
+
+    Returns:
+        False if others have noted something in the lake meanwhile.
+    """
+    noted = Record(id=id_, lake=facts.lake.place, state=facts.state.place)
     before = facts.lake.record.id if facts.lake.record else None
     if before not in {None, id_}:
-        _write(_of_state(settings.state_dir), replace(record, replaces=before))
-        _write(_of_lake(settings.lake_dir), record)
-    _write(_of_state(settings.state_dir), record)
-    if before in {None, id_}:
-        _write(_of_lake(settings.lake_dir), record)
+        _write_state(settings, replace(noted, replaces=before))
+        if not record.write(_bytes(noted)):
+            return False
+        _write_state(settings, noted)
+    elif facts.lake.place.is_in_bucket:
+        # First where another machine may be at it as well.
+        if not record.write(_bytes(noted)):
+            return False
+        _write_state(settings, noted)
+    else:
+        _write_state(settings, noted)
+        record.write(_bytes(noted))
+    return True
 
 
-def _refused(settings: Settings, refusal: Refuse) -> ForeignStateError:
-    facts = _look(settings)
+def _refused(settings: Settings, facts: Facts, refusal: Refuse) -> ForeignStateError:
     return ForeignStateError(
-        lake=str(settings.lake_dir),
+        lake=str(settings.lake_root),
         state=str(settings.state_dir),
         ids=(facts.lake.id, facts.state.id),
         why=refusal.why,
@@ -166,9 +186,9 @@ def _refused(settings: Settings, refusal: Refuse) -> ForeignStateError:
     )
 
 
-def _look(settings: Settings) -> Facts:
+def _look(settings: Settings, record: LakeRecord) -> Facts:
     try:
-        return _facts(settings)
+        return _facts(settings, record)
     except OSError as problem:
         raise LakeError(
             str(problem.filename or settings.state_dir),
@@ -177,63 +197,80 @@ def _look(settings: Settings) -> Facts:
         ) from problem
 
 
-def _facts(settings: Settings) -> Facts:
-    lake, state = _side(settings.lake_dir, _of_lake), _side(settings.state_dir, _of_state)
-    usual = _place_of(settings.lake_dir / USUAL_STATE)
-    named = [record for record in (lake.record, state.record) if record is not None]
+def _facts(settings: Settings, record: LakeRecord) -> Facts:
+    lake, state = _read_lake(record), _read_state(settings.state_dir)
+    usual = state.place
+    if not lake.place.is_in_bucket:
+        usual = place_of(settings.lake_dir / USUAL_STATE)
+    named = [side.record for side in (lake, state) if side.record is not None]
     return Facts(
         lake=lake,
         state=state,
         usual=usual,
         is_left_in_lake=not usual.is_same(state.place) and _has_files(Path(usual.path)),
         lake_twin=any(
-            _id_in(_of_lake(Path(record.lake.path))) == record.id
-            for record in named
-            if not record.lake.is_same(lake.place)
+            _id_in(noted_elsewhere(one.lake.path, settings)) == one.id
+            for one in named
+            if not one.lake.is_same(lake.place)
         ),
         state_twin=lake.record is not None
         and not lake.record.state.is_same(state.place)
-        and _id_in(_of_state(Path(lake.record.state.path))) == lake.record.id,
+        and _id_in(_content_of_state(Path(lake.record.state.path))) == lake.record.id,
         former=_former(_of_state(settings.state_dir)) or (),
         new_id=secrets.token_hex(4),
         lake_around=_lake_around(state.place, lake.place),
     )
 
 
-def _side(folder: Path, record_of: Callable[[Path], Path]) -> Side:
-    place, file = _place_of(folder), record_of(folder)
-    try:
-        return Side(place=place, record=_RECORD.validate_json(file.read_bytes()))
-    except (FileNotFoundError, NotADirectoryError):
+def _read_lake(record: LakeRecord) -> Side:
+    return _side(record.place, record.read())
+
+
+def _read_state(folder: Path) -> Side:
+    place, content = place_of(folder), None
+    with suppress(FileNotFoundError, NotADirectoryError):
+        content = _of_state(folder).read_bytes()
+    return _side(place, content)
+
+
+def _side(place: Place, content: bytes | None) -> Side:
+    if content is None:
         return Side(place=place)
+    try:
+        return Side(place=place, record=_RECORD.validate_json(content))
     except ValidationError:
-        return Side(place=place, is_damaged=_former(file) is None)
+        return Side(place=place, is_damaged=_entries(content) is None)
+
+
+def _content_of_state(folder: Path) -> bytes | None:
+    with suppress(OSError):
+        return _of_state(folder).read_bytes()
+    return None
 
 
 def _former(file: Path) -> tuple[tuple[str, Place], ...] | None:
     """Ids of an older release; none of a file of this one, and None of one that is damaged."""
     try:
-        return tuple((entry.id, entry.place) for entry in _FORMER.validate_json(file.read_bytes()))
+        return _entries(file.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return ()
+
+
+def _entries(content: bytes) -> tuple[tuple[str, Place], ...] | None:
+    try:
+        return tuple((entry.id, entry.place) for entry in _FORMER.validate_json(content))
     except ValidationError:
         return None
 
 
-def _id_in(file: Path) -> str | None:
-    """The id that is recorded in another folder, if that can be read."""
-    try:
-        return _RECORD.validate_json(file.read_bytes()).id
-    except (OSError, ValidationError):
+def _id_in(content: bytes | None) -> str | None:
+    """The id that a record says, if it is one."""
+    if content is None:
         return None
-
-
-def _place_of(folder: Path) -> Place:
-    path, device, inode = os.path.realpath(folder), 0, 0
-    with suppress(FileNotFoundError, NotADirectoryError):
-        status = folder.stat()
-        device, inode = status.st_dev, status.st_ino
-    return Place(path=path, device=device, inode=inode)
+    try:
+        return _RECORD.validate_json(content).id
+    except ValidationError:
+        return None
 
 
 def _lake_around(state: Place, lake: Place) -> str | None:
@@ -241,7 +278,7 @@ def _lake_around(state: Place, lake: Place) -> str | None:
     above = (folder for folder in (Path(state.path), *Path(state.path).parents))
     others = (folder for folder in above if str(folder) != lake.path)
     # Of a folder that may not be read nothing is known: unlike `Path.is_file`, this says so.
-    found = (folder for folder in others if os.path.isfile(_of_lake(folder)))  # noqa: PTH113
+    found = (folder for folder in others if os.path.isfile(folder / RECORD))  # noqa: PTH113
     return next(map(str, found), None)
 
 
@@ -251,13 +288,13 @@ def _has_files(folder: Path) -> bool:
     return False
 
 
-def _of_lake(lake: Path) -> Path:
-    return lake / "_lake.json"
-
-
 def _of_state(state_dir: Path) -> Path:
     return state_dir / "lake.json"
 
 
-def _write(file: Path, record: Record) -> None:
-    replace_text(file, _RECORD.dump_json(record, indent=1, exclude_none=True).decode())
+def _write_state(settings: Settings, record: Record) -> None:
+    replace_bytes(_of_state(settings.state_dir), _bytes(record))
+
+
+def _bytes(record: Record) -> bytes:
+    return _RECORD.dump_json(record, indent=1, exclude_none=True)

@@ -33,5 +33,5 @@ def store_of(
 
 def lake_of(settings: Settings) -> Store:
     """The store at the root of the lake of `settings`; nothing is read yet."""
-    root = LakeUri.local(settings.lake_dir.absolute())
-    return store_of(root, durability=settings.fanout.durability)
+    options = settings.storage.secrets
+    return store_of(settings.lake_root, options, settings.fanout.durability)

@@ -179,7 +179,7 @@ class FeedStreams:
     def _await_disk(self, trouble: str) -> None:
         """Say what is wrong with the disk, and wait before the next try."""
         self._await(
-            f"{self.settings.lake_dir}: {trouble}. Free some; the streams go on by themselves"
+            f"{self.settings.lake_root}: {trouble}. Free some; the streams go on by themselves"
         )
 
     def _await(self, reason: str) -> None:

@@ -197,7 +197,7 @@ class Watch:
             self._weighed_at = self._clock()
 
     def _look_at_disk(self) -> None:
-        lake = self._settings.lake_dir.absolute()  # not there before its first table
+        lake = self._settings.disk_dir.absolute()  # not there before its first table
         usage = shutil.disk_usage(next(p for p in (lake, *lake.parents) if p.exists()))
         self._measured.disk(free=usage.free, size=usage.total)
 

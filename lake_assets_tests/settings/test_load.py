@@ -140,6 +140,7 @@ def test_threads_take_turns_with_the_environment():
         ("SPARK_CONF", "hush-hush"),
         ("BACKUP_OPTIONS", "hush-hush"),
         ("BACKUP_OPTIONS", '["hush-hush"]'),
+        ("STORAGE_OPTIONS", "hush-hush"),
         ("REGISTRY_URL", "https://me:hush-hush@h?a=b"),
         ("REGISTRY_URL", "https://me:hush-hush"),
         ("REGISTRY_PASSWORD", "hush-hush"),
