@@ -4,7 +4,6 @@ It is kept on both sides, in `_lake.json` of the lake and `lake.json` of the sta
 places of both. Whether they belong together is decided in `state.binding`.
 """
 
-import os
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from lake_assets.state.files import ensure_writable, turn
 from lake_assets.state.lake_record import (
     RECORD,
     LakeRecord,
+    lake_around,
     lake_record,
     noted_elsewhere,
     place_of,
@@ -218,7 +218,7 @@ def _facts(settings: Settings, record: LakeRecord) -> Facts:
         and _id_in(_content_of_state(Path(lake.record.state.path))) == lake.record.id,
         former=_former(_of_state(settings.state_dir)) or (),
         new_id=secrets.token_hex(4),
-        lake_around=_lake_around(state.place, lake.place),
+        lake_around=lake_around(state.place, lake.place),
     )
 
 
@@ -271,15 +271,6 @@ def _id_in(content: bytes | None) -> str | None:
         return _RECORD.validate_json(content).id
     except ValidationError:
         return None
-
-
-def _lake_around(state: Place, lake: Place) -> str | None:
-    """The nearest folder above the state, or it itself, that is another lake's."""
-    above = (folder for folder in (Path(state.path), *Path(state.path).parents))
-    others = (folder for folder in above if str(folder) != lake.path)
-    # Of a folder that may not be read nothing is known: unlike `Path.is_file`, this says so.
-    found = (folder for folder in others if os.path.isfile(folder / RECORD))  # noqa: PTH113
-    return next(map(str, found), None)
 
 
 def _has_files(folder: Path) -> bool:

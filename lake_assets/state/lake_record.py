@@ -119,3 +119,12 @@ def place_of(folder: Path) -> Place:
         status = folder.stat()
         device, inode = status.st_dev, status.st_ino
     return Place(path=path, device=device, inode=inode)
+
+
+def lake_around(state: Place, lake: Place) -> str | None:
+    """The nearest folder above the state, or it itself, that is another lake's."""
+    above = (folder for folder in (Path(state.path), *Path(state.path).parents))
+    others = (folder for folder in above if str(folder) != lake.path)
+    # Of a folder that may not be read nothing is known: unlike `Path.is_file`, this says so.
+    found = (folder for folder in others if os.path.isfile(folder / RECORD))  # noqa: PTH113
+    return next(map(str, found), None)
