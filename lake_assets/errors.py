@@ -144,6 +144,27 @@ class ForeignStateError(LakeError):
         self.ids = ids
 
 
+class LeaseHeldError(LakeError):
+    """Another machine, or another state folder, writes the lake; nothing was written."""
+
+    def __init__(self, lake: str, holder: str) -> None:
+        """Record the lake, and in words who writes it."""
+        fact = f"is written by {holder}"
+        super().__init__(lake, fact, "Stop that first, or let it go on")
+
+
+class LeaseLostError(LakeError):
+    """Another machine writes the lake by now; what this process wrote since does not count."""
+
+    def __init__(self, lake: str, holder: str) -> None:
+        """Record the lake, and in words who writes it."""
+        super().__init__(
+            lake,
+            f"is written by {holder} by now, since this process was not heard of for too long",
+            "Let that one go on; rows that were not committed here come again there",
+        )
+
+
 class TableOwnedError(LakeError):
     """A table has the name that is asked for, and was created for somebody else."""
 

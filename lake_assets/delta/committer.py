@@ -6,6 +6,7 @@ table by table. deltalake accepts an older version without complaint, so the che
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 from uuid import uuid4
 
@@ -16,7 +17,7 @@ from lake_assets.delta.append import Appends
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.conflicts import again_on_conflict, ensure_seen, lake_errors
 from lake_assets.delta.create_table import as_delta, blueprints_of, create_table
-from lake_assets.delta.deltalake_writer import add_columns, write_commit
+from lake_assets.delta.deltalake_writer import add_columns, once, write_commit
 from lake_assets.delta.feature_gate import ConstraintCheck, ensure_committable, ensure_usable
 from lake_assets.delta.log_checkpoints import Checkpoints
 from lake_assets.delta.log_history import is_done
@@ -28,6 +29,7 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.guard import verify_writer
 from lake_assets.storage.store import Store
 
 _In = TypeVar("_In")
@@ -51,7 +53,7 @@ class Committer:
         Tables with constraints are refused where nothing can evaluate them.
         """
         self._check_constraints, self._threads = check_constraints, threads
-        self.store = store
+        self.store, self._once = store, once(store)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles = Handles(store)
         self._checkpoints = Checkpoints(store)
@@ -77,10 +79,7 @@ class Committer:
         """Make what was written to the lake so far outlive what its store's settings say.
 
         Each call that commits files does so first: a log never names a file that the disk may not
-        have. What the call commits itself the next flush makes durable.
-
-        Raises:
-            LakeError: the disk does not take it.
+        have. What the call commits itself the next flush makes durable. Raises as `Store`.
         """
         self.store.flush()
 
@@ -125,7 +124,10 @@ class Committer:
                 self._appends.created(table, table_id, blueprint)
             return table
 
-        return {table for table in self._each(create_one, list(tables)) if table is not None}
+        made = {table for table in self._each(create_one, list(tables)) if table is not None}
+        if made:
+            verify_writer(self.store)  # whoever has taken us for dead has fenced them, or will
+        return made
 
     def columns(self, tables: Iterable[TableRef]) -> dict[TableRef, pa.Schema]:
         """The columns of each of the tables that is there."""
@@ -226,15 +228,16 @@ class Committer:
 
     def compact(self, table: TableRef) -> None:
         """Join a table's small files; its rows stay what they are."""
-        self._each(lambda one: self._open_to(one, Use.COMPACT).optimize.compact(), [table])
+        self._each(lambda t: self._open_to(t, Use.COMPACT).optimize.compact(**self._once), [table])
 
     def delete(self, table: TableRef, predicate: str) -> None:
         """Delete the rows that meet an SQL condition."""
-        self._each(lambda one: self._open_to(one, Use.REWRITE).delete(predicate), [table])
+        self._each(lambda t: self._open_to(t, Use.REWRITE).delete(predicate, **self._once), [table])
 
     def vacuum(self, table: TableRef) -> None:
         """Delete the files that no version needs which the table's properties want kept."""
-        self._each(lambda one: self._open_to(one, Use.COMPACT).vacuum(dry_run=False), [table])
+        vacuum = partial(DeltaTable.vacuum, dry_run=False, **self._once)
+        self._each(lambda t: vacuum(self._open_to(t, Use.COMPACT)), [table])
 
     def replace(
         self, commits: Sequence[Commit], schema: pa.Schema, by: Sequence[str] | None = None
@@ -261,11 +264,7 @@ class Committer:
         self._each(lambda one: write_commit(self._checkpoints, *one, columns, (), by), pairs)
 
     def replace_files(self, commits: Sequence[Commit]) -> None:
-        """Put each commit's files in the place of those that it removes, in one step for readers.
-
-        Raises:
-            CommitConflictError: a table is not at the version that its commit was made for.
-        """
+        """Put each commit's files in the place of those it removes, in one step; as `replace`."""
 
         def replace_one(commit: Commit) -> None:
             if not self._appends.replace_files(commit):

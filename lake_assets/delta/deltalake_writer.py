@@ -21,6 +21,8 @@ from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_layout import ensure_laid_out, layout_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.guard import guard_of, verify_writer
+from lake_assets.storage.store import Store
 
 
 def write_commit(
@@ -80,11 +82,25 @@ def write_commit(
             replacing or handle.schema(),
             partition_by=list(split_by),
             commit_properties=CommitProperties(
-                custom_metadata=info, app_transactions=marks or None
+                custom_metadata=info,
+                app_transactions=marks or None,
+                max_commit_retries=_retries(checkpoints.store),
             ),
         )
     except CommitFailedError as problem:
+        verify_writer(checkpoints.store)
         raise overtaken(commit.table, str(problem)) from problem
+
+
+def once(store: Store) -> dict[str, CommitProperties]:
+    """What deltalake is told beside, so that it tries a commit once where `_retries` says so."""
+    retries = _retries(store)
+    return {} if retries is None else {"commit_properties": CommitProperties({}, retries)}
+
+
+def _retries(store: Store) -> int | None:
+    """Retries of a commit: none where whoever came first may be the lake's next writer."""
+    return None if guard_of(store) is None else 0
 
 
 def _is_ours(handle: DeltaTable, commit: Commit, *, is_replacing: bool) -> bool:
@@ -101,7 +117,7 @@ def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Sch
     missing: list[Field] = [f for f in columns.fields if present.get(f.name) != f.type]
     if missing and features_of(handle).is_writable_by_deltalake:
         try:
-            handle.alter.add_columns(missing)
+            handle.alter.add_columns(missing, **once(log.store))
         except CommitFailedError as problem:  # to deltalake whoever alters a table has read it all
             raise overtaken(table, str(problem)) from problem
     elif missing:

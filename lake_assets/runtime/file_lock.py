@@ -5,6 +5,8 @@ threads of one process exclude each other too. A lock's file stays when it is fr
 deleted meanwhile could be locked twice.
 """
 
+import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +48,21 @@ def try_lock(path: Path, *, within_s: float = 0.0) -> Iterator[bool]:
         yield True
     finally:
         file_lock.release()
+
+
+@contextmanager
+def shared_lock(path: Path) -> Iterator[None]:
+    """Hold a lock together with others who share it, while the block runs; `lock` waits for all.
+
+    Raises:
+        OSError: as `lock`.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(handle)
 
 
 def is_locked(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """What it takes to write a lake, handed through the rooms as one thing."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import FanoutSettings, Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.spark.table_constraints import ensure_met
-from lake_assets.state.files import ensure_writable
+from lake_assets.state.files import ensure_writable, turn
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
@@ -52,21 +53,50 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
             repaired.
     """
     ensure_bound(settings)
-    lake, fanout = lake_of(settings), settings.fanout
-    if lake.root.is_local:  # a bucket tears nothing, and tells with the first file who may write
-        ensure_writable(settings.lake_dir)
-        recover_after_crash(lake, settings.state_dir, boot_id())
-    committer = Committer(
-        lake,
-        threads=fanout.commit_threads,
-        check_constraints=partial(ensure_met, session) if session is not None else None,
-    )
-    try:
-        yield LakeContext(
-            committer=committer,
-            buffer_bytes=fanout.buffer_bytes,
-            bucket_rows=fanout.bucket_rows,
-            session=session_digest(settings),
+    fanout = settings.fanout
+    with _writable(settings) as lake:
+        committer = Committer(
+            lake,
+            threads=fanout.commit_threads,
+            check_constraints=partial(ensure_met, session) if session is not None else None,
         )
-    finally:
-        committer.close()
+        try:
+            yield LakeContext(
+                committer=committer,
+                buffer_bytes=fanout.buffer_bytes,
+                bucket_rows=fanout.bucket_rows,
+                session=session_digest(settings),
+            )
+        finally:
+            committer.close()
+
+
+@contextmanager
+def _writable(settings: Settings) -> Iterator[Store]:
+    """The store at the lake's root, kept from other machines; raises as `open_lake`."""
+    root, state_dir = settings.lake_root, settings.state_dir
+    if root.is_local:
+        ensure_writable(settings.lake_dir)
+        lake = lake_of(settings)
+        recover_after_crash(lake, state_dir, boot_id())
+        yield lake
+        return
+    # Loaded only for buckets, as their store is. A bucket tears nothing.
+    from lake_assets.delta.fences import fence_tables  # noqa: PLC0415
+    from lake_assets.state.lease import LakeLease  # noqa: PLC0415
+    from lake_assets.storage.fenced import FencedStore  # noqa: PLC0415
+
+    options = settings.storage.secrets
+    lease = LakeLease(root=root, options=options, state_dir=state_dir)
+    with lease.held(_sleep) as taken:
+        fenced = FencedStore(root, options, taken)
+        with turn(state_dir, "fences"):
+            if not taken.is_fenced():
+                fence_tables(fenced, taken.token)
+                taken.note_fenced()
+        yield fenced
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return False

@@ -31,6 +31,10 @@ class ConditionalFile:
         self._bucket = open_bucket(file, options)
         self._known: UpdateVersion | None = None
 
+    def __str__(self) -> str:
+        """For messages."""
+        return str(self._file)
+
     def read(self) -> bytes | None:
         """What it has, which the next `write` is to replace; None if it is not there.
 

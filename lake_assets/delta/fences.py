@@ -1,0 +1,61 @@
+"""Fences: commits that do nothing, put where a former holder of the lake's lease would commit next.
+
+A process that was taken for dead may wake up and go on. What it knows of a table is older than the
+fence, so its commit is for a version that is there already; before it tries the next one it asks
+whether the lease is still its own (`storage.fenced`). A table that it makes meanwhile has no rows,
+for it asks before it adds any, and is fenced or refused with those.
+"""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from lake_assets.delta.log_tail import newest_version
+from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.errors import LakeError
+from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
+from lake_assets.storage.store import Store
+
+_AT_ONCE = 32
+"""Tables fenced at once: each waits for some answers of the store."""
+
+_TRIES = 100
+"""Versions that may come before one fence, of a holder that is alive after all."""
+
+
+def fence_tables(lake: Store, token: int) -> int:
+    """Fence all tables of a lake.
+
+    Args:
+        lake: the store at its root, which its guard lets write.
+        token: of the lease, which the fences name.
+
+    Returns:
+        How many there are.
+
+    Raises:
+        LeaseLostError: another machine has the lease by now.
+        LakeError: the store cannot be read or written.
+    """
+    tables = [
+        TableRef(layer=layer, name=name)
+        for layer in Layer
+        for name in lake.folders(lake.root / layer.value)
+        if TABLE_NAME.fullmatch(name)
+    ]
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fence") as pool:
+        logs = (log_of(lake, table) for table in tables)
+        list(pool.map(lambda log: _fence(log, token), logs))
+    return len(tables)
+
+
+def _fence(log: TableLog, token: int) -> None:
+    info = {"timestamp": int(time.time() * 1000), "operation": "FENCE", "leaseToken": str(token)}
+    for _ in range(_TRIES):
+        try:
+            version = newest_version(log)
+        except FileNotFoundError:
+            return  # no table, or dropped meanwhile
+        if log.put(version + 1, [{"commitInfo": info}]):
+            return
+    fact = f"gets new commits all the time ({_TRIES} tries of a fence)"
+    raise LakeError(str(log.folder), fact, "Stop what writes there beside us")
