@@ -6,6 +6,7 @@ allows is asked before, by `delta.feature_gate`.
 
 import time
 from collections.abc import Sequence
+from typing import TypedDict
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
@@ -92,7 +93,13 @@ def write_commit(
         raise overtaken(commit.table, str(problem)) from problem
 
 
-def once(store: Store) -> dict[str, CommitProperties]:
+class Told(TypedDict, total=False):
+    """Arguments that all of deltalake's operations take."""
+
+    commit_properties: CommitProperties
+
+
+def once(store: Store) -> Told:
     """What deltalake is told beside, so that it tries a commit once where `_retries` says so."""
     retries = _retries(store)
     return {} if retries is None else {"commit_properties": CommitProperties({}, retries)}
@@ -119,6 +126,7 @@ def add_columns(log: TableLog, handle: DeltaTable, table: TableRef, columns: Sch
         try:
             handle.alter.add_columns(missing, **once(log.store))
         except CommitFailedError as problem:  # to deltalake whoever alters a table has read it all
+            verify_writer(log.store)
             raise overtaken(table, str(problem)) from problem
     elif missing:
         rewrite.add_columns(log, handle, table, columns)

@@ -1,9 +1,10 @@
 """Fences: commits that do nothing, put where a former holder of the lake's lease would commit next.
 
-A process that was taken for dead may wake up and go on. What it knows of a table is older than the
-fence, so its commit is for a version that is there already; before it tries the next one it asks
-whether the lease is still its own (`storage.fenced`). A table that it makes meanwhile has no rows,
-for it asks before it adds any, and is fenced or refused with those.
+Whoever writes looks at a table, makes sure of its lease (`storage.guard`), then commits for the
+version that it saw. A process that sleeps before it makes sure is told that the lease is another's;
+one that sleeps behind that was taken for dead meanwhile, and commits for a version that its
+successor's fence has. Then it asks before it looks again. A table that it makes in its sleep has no
+rows: it asks before it adds any, and was fenced by then, or is refused.
 """
 
 import time

@@ -31,6 +31,13 @@ def guard_of(store: Store) -> Guard | None:
     return store.guard if isinstance(store, _Guarded) else None
 
 
+def ensure_writer(store: Store) -> None:
+    """Make sure that this process could write a moment ago; raises as `Guard.ensure`."""
+    guard = guard_of(store)
+    if guard is not None:
+        guard.ensure()
+
+
 def verify_writer(store: Store) -> None:
     """Make sure that this process may still write; raises as `Guard.verify`."""
     guard = guard_of(store)
