@@ -6,7 +6,7 @@ from lake_assets.gold.run import Warm
 from lake_assets.sinks.run import redelivery_turn, sink_turn
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import turn_if_free
-from lake_assets.streams.live_sinks import LiveSink
+from lake_assets.streams.live_sink import LiveSink
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.sinks.rest.api import running_api
 from lake_assets_tests.sinks.views import refresh, sent, to_api
