@@ -100,7 +100,20 @@ def _first_new(log: TableLog, done: Point, *, is_of_view: bool) -> int | None:
     if is_of_view:
         return first_change(log, done)
     gained = gained_since(log, done, max_rows=1)
-    return gained.until.version if gained is not None and gained.files else None
+    if gained is None or not gained.files:
+        return None
+    if not gained.is_all:
+        return gained.until.version
+    # When the newest came tells nothing: a sink that stands still would seem to lag for a moment.
+    known = [version for version in _versions(log) if version <= gained.until.version]
+    newer = [version for version in known if version > done.version]
+    return min(newer or known, default=None)
+
+
+def _versions(log: TableLog) -> list[int]:
+    """Those whose commits a log still has."""
+    names = (name.partition(".") for name in log.names_from())
+    return [int(number) for number, _, kind in names if number.isdecimal() and kind == "json"]
 
 
 def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> Standing | None:
