@@ -103,6 +103,7 @@ class LiveSink:
             failures = 0
             while not self._stop.is_set():
                 pause_s = _TURN_EVERY_S
+                self._take_asked()
                 try:
                     self._deliver_in_turn()
                 except Exception as problem:  # noqa: BLE001 - each sink's trouble is its own
