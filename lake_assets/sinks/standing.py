@@ -38,7 +38,7 @@ class Standing:
     """When the oldest commit came that it has not delivered; None if there is none."""
 
     recorded_at: float
-    """When it recorded something last."""
+    """When it recorded something last; 0 of a sink that never began."""
 
     new_letters: int = 0
     """Dead letters of the time that was asked about; some more where files were joined since."""
@@ -63,9 +63,12 @@ def unread_since(lake: Store, feed: Feed, sink: Sink) -> dict[TableRef, float]:
     return {table: at for table, at in found if at is not None}
 
 
-def _points(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> dict[TableRef, Point]:
+def _points(
+    lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable | None
+) -> dict[TableRef, Point]:
     return {
-        table: point_in(deliveries, table.relative) for table in tables_of_sink(lake, feed, sink)
+        table: Point() if deliveries is None else point_in(deliveries, table.relative)
+        for table in tables_of_sink(lake, feed, sink)
     }
 
 
@@ -83,7 +86,9 @@ def tables_of_sink(lake: Store, feed: Feed, sink: Sink) -> list[TableRef]:
     return sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
 
 
-def _undelivered(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> Iterator[float]:
+def _undelivered(
+    lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable | None
+) -> Iterator[float]:
     """By table that has files with rows for the sink, when the first of them was committed."""
     for table, done in _points(lake, feed, sink, deliveries).items():
         try:
@@ -117,7 +122,7 @@ def _versions(log: TableLog) -> list[int]:
 
 
 def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> Standing | None:
-    """How a sink stands now; None if it never began.
+    """How a sink stands now; None if it never began, and nothing waits for it.
 
     Args:
         lake: where the tables are.
@@ -130,8 +135,10 @@ def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> St
     """
     table = deliveries_of(feed.feed, sink.name)
     handle = open_table(lake, table)
+    behind_since = min(_undelivered(lake, feed, sink, handle), default=None)
     if handle is None:
-        return None
+        is_awaited = behind_since is not None
+        return Standing(behind_since=behind_since, recorded_at=0.0) if is_awaited else None
     files = pa.table(handle.get_add_actions(flatten=True))
     letters, times = 0, []
     if {"null_count.key", "max.time"} <= set(files.column_names):
@@ -144,7 +151,7 @@ def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> St
                 letters += rows - delivered
                 times.append(at)
     return Standing(
-        behind_since=min(_undelivered(lake, feed, sink, handle), default=None),
+        behind_since=behind_since,
         recorded_at=committed_at(lake, table, handle.version()) or 0.0,
         new_letters=letters,
         letters_since=min(times, default=None),

@@ -26,6 +26,14 @@ def test_a_sink_that_never_began_stands_nowhere(settings, feed):
     assert unread_since(lake_of(settings), feed, feed.sinks[0]) == {}
 
 
+def test_rows_wait_for_a_sink_that_never_began(settings, feed):
+    began = time.time()
+    add_silver(settings.lake_dir, "uno", "ann")
+    found = _standing(settings, feed)
+    assert found.behind_since == pytest.approx(began, abs=60)
+    assert (found.recorded_at, found.new_letters) == (0.0, 0)
+
+
 def test_what_waits_for_a_sink_and_what_it_gave_up_is_told(spark, settings, api, feed):
     began = time.time()
     add_silver(settings.lake_dir, "uno", "ann", "bob")
