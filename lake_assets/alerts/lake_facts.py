@@ -61,7 +61,7 @@ def look_at_lake(settings: Settings, feeds: Sequence[Feed], utc_now: float) -> L
 
 
 def sink_seen(settings: Settings, feed: Feed, sink: Sink, utc_now: float) -> SinkSeen | None:
-    """What there is to tell of a sink; None if it never began.
+    """What there is to tell of a sink; None if it never began, and nothing waits for it.
 
     Raises:
         LakeError: the lake cannot be read.

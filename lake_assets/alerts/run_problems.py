@@ -49,5 +49,5 @@ def _missed(feed: str, seen: RunSeen) -> Problem:
         severity=AlertSeverity.WARNING if seen.is_under_way else AlertSeverity.ERROR,
         since=seen.tick,
         details=f"What its source had at {datetime.fromtimestamp(seen.tick, UTC):%Y-%m-%d %H:%M} "
-        f"UTC is not all in silver. {now}{failed}See the job `run_feed_{feed}` and its schedule",
+        f"UTC is not all taken. {now}{failed}See the job `run_feed_{feed}` and its schedule",
     )

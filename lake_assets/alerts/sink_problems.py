@@ -15,7 +15,7 @@ class SinkSeen:
     """When the oldest row came that it has not delivered; None if there is none."""
 
     recorded_at: float = 0.0
-    """When it recorded something last."""
+    """When it recorded something last; 0 of a sink that never began."""
 
     new_letters: int = 0
     letters_since: float | None = None
@@ -32,7 +32,9 @@ def _behind(name: str, seen: SinkSeen, utc_now: float, may_wait_s: float) -> Pro
     if seen.behind_since is None or utc_now - seen.behind_since <= may_wait_s:
         return None
     stands_still = utc_now - seen.recorded_at > may_wait_s
-    if stands_still:
+    if not seen.recorded_at:
+        what = "It never began: it cannot, or the streams began before it was declared"
+    elif stands_still:
         what = f"Nothing was delivered since {_utc(seen.recorded_at)}"
     else:
         what = "It delivers, and rows come faster than they go, or came before it did"

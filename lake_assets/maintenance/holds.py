@@ -59,7 +59,9 @@ def _of_sinks(lake: Store, feed: Feed) -> Mapping[TableRef, dict[str, float]]:
 
 
 def _of_bronze(lake: Store, feed: Feed) -> Mapping[TableRef, dict[str, float]]:
-    """Demux goes on from the version that the quarantine's commits name."""
+    """Demux goes on from the version that the quarantine's commits name, if there is demux."""
+    if not feed.has_silver:
+        return {}
     quarantine, bronze = open_table(lake, quarantine_of(feed.feed)), bronze_of(feed.feed)
     position = read_position(quarantine, feed.feed) if quarantine is not None else None
     if position is None or position.bronze.version < 0:

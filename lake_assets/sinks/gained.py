@@ -29,6 +29,9 @@ class Gained:
     has_deleted_rows: bool = False
     """Whether files may have rows that the table has no more."""
 
+    is_all: bool = False
+    """Whether it is all that the table has, since its log does not tell what came."""
+
 
 def gained_since(log: TableLog, after: Point, *, max_rows: int) -> Gained | None:
     """What came to a table after a version, in whole versions; None if nothing did.
@@ -62,6 +65,7 @@ def gained_since(log: TableLog, after: Point, *, max_rows: int) -> Gained | None
         files=tuple(active_files(handle)),
         has_other_columns=True,
         has_deleted_rows=True,
+        is_all=True,
     )
 
 

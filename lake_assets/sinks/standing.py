@@ -38,7 +38,7 @@ class Standing:
     """When the oldest commit came that it has not delivered; None if there is none."""
 
     recorded_at: float
-    """When it recorded something last."""
+    """When it recorded something last; 0 of a sink that never began."""
 
     new_letters: int = 0
     """Dead letters of the time that was asked about; some more where files were joined since."""
@@ -63,9 +63,12 @@ def unread_since(lake: Store, feed: Feed, sink: Sink) -> dict[TableRef, float]:
     return {table: at for table, at in found if at is not None}
 
 
-def _points(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> dict[TableRef, Point]:
+def _points(
+    lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable | None
+) -> dict[TableRef, Point]:
     return {
-        table: point_in(deliveries, table.relative) for table in tables_of_sink(lake, feed, sink)
+        table: Point() if deliveries is None else point_in(deliveries, table.relative)
+        for table in tables_of_sink(lake, feed, sink)
     }
 
 
@@ -83,7 +86,9 @@ def tables_of_sink(lake: Store, feed: Feed, sink: Sink) -> list[TableRef]:
     return sorted({feed.silver_table(key) for key in keys_found(lake, feed)})
 
 
-def _undelivered(lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable) -> Iterator[float]:
+def _undelivered(
+    lake: Store, feed: Feed, sink: Sink, deliveries: DeltaTable | None
+) -> Iterator[float]:
     """By table that has files with rows for the sink, when the first of them was committed."""
     for table, done in _points(lake, feed, sink, deliveries).items():
         try:
@@ -100,11 +105,24 @@ def _first_new(log: TableLog, done: Point, *, is_of_view: bool) -> int | None:
     if is_of_view:
         return first_change(log, done)
     gained = gained_since(log, done, max_rows=1)
-    return gained.until.version if gained is not None and gained.files else None
+    if gained is None or not gained.files:
+        return None
+    if not gained.is_all:
+        return gained.until.version
+    # When the newest came tells nothing: a sink that stands still would seem to lag for a moment.
+    known = [version for version in _versions(log) if version <= gained.until.version]
+    newer = [version for version in known if version > done.version]
+    return min(newer or known, default=None)
+
+
+def _versions(log: TableLog) -> list[int]:
+    """Those whose commits a log still has."""
+    names = (name.partition(".") for name in log.names_from())
+    return [int(number) for number, _, kind in names if number.isdecimal() and kind == "json"]
 
 
 def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> Standing | None:
-    """How a sink stands now; None if it never began.
+    """How a sink stands now; None if it never began, and nothing waits for it.
 
     Args:
         lake: where the tables are.
@@ -117,8 +135,10 @@ def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> St
     """
     table = deliveries_of(feed.feed, sink.name)
     handle = open_table(lake, table)
+    behind_since = min(_undelivered(lake, feed, sink, handle), default=None)
     if handle is None:
-        return None
+        is_awaited = behind_since is not None
+        return Standing(behind_since=behind_since, recorded_at=0.0) if is_awaited else None
     files = pa.table(handle.get_add_actions(flatten=True))
     letters, times = 0, []
     if {"null_count.key", "max.time"} <= set(files.column_names):
@@ -131,7 +151,7 @@ def standing_of(lake: Store, feed: Feed, sink: Sink, letters_since: float) -> St
                 letters += rows - delivered
                 times.append(at)
     return Standing(
-        behind_since=min(_undelivered(lake, feed, sink, handle), default=None),
+        behind_since=behind_since,
         recorded_at=committed_at(lake, table, handle.version()) or 0.0,
         new_letters=letters,
         letters_since=min(times, default=None),

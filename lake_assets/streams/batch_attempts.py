@@ -168,11 +168,14 @@ def _poisoned(feed: str, stage: Stage, strikes: Strikes) -> PoisonedBatchError:
 
 
 def poisoned_batches(state_dir: Path, feed: Feed) -> list[str]:
-    """The batches at which a feed failed often enough, in words, with what to do."""
+    """The batches at which a feed failed often enough, in words, with what to do.
+
+    None of demux where the feed has no silver tables any more: nothing takes those batches.
+    """
     return [
         str(_poisoned(feed.feed, stage, strikes))
         for stage, strikes in strikes_by_stage(state_dir, feed.feed).items()
-        if is_poisoned(strikes)
+        if is_poisoned(strikes) and (feed.has_silver or stage is Stage.INGEST)
     ]
 
 

@@ -192,7 +192,7 @@ class Worker:
                 try:
                     with (
                         RequestServer(self._settings, self._feeds, self._gold.ask),
-                        self._runs(pipeline, self._gold) as runs,
+                        self._runs(pipeline, self._gold, self._sinks) as runs,
                     ):
                         self._run_feeds(pipeline)
                         runs.finish(self._stop)
@@ -208,10 +208,11 @@ class Worker:
             if self._gold is not None:
                 self._gold.wait()
 
-    def _runs(self, pipeline: Pipeline, gold: LiveGold) -> TriggeredRuns:
+    def _runs(self, pipeline: Pipeline, gold: LiveGold, sinks: LiveSinks) -> TriggeredRuns:
         around = Around(
             streams_of=partial(self._run_of, pipeline),
             refresh=gold.refresh_paced,
+            deliver=sinks.deliver,
             running=self.streams,
         )
         runs = TriggeredRuns(self._settings, self._feeds, self._what.followed, around)

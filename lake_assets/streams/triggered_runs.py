@@ -51,6 +51,10 @@ class Around:
     refresh: Callable[[str], "Mapping[str, Future[Refreshed]]"]
     """Has all views of a feed refreshed that have a pace; as `LiveGold.refresh_paced`."""
 
+    deliver: Callable[[str, threading.Event], None]
+    """Has the sinks of a feed deliver what it has now, unless the event is set; as
+    `LiveSinks.deliver`."""
+
     running: RunningStreams
     """All streams of the process."""
 
@@ -192,6 +196,9 @@ class TriggeredRuns:
             self._take_rows(run)
             if not run.stop.is_set():
                 self._refresh_views(run)
+            # Without silver tables rows are taken only where sinks have them.
+            if not run.feed.has_silver and not run.stop.is_set():
+                self._around.deliver(run.feed.feed, run.stop)
         except Exception as failure:  # noqa: BLE001 - whoever asked is told
             problem = failure
         if run.stop.is_set():

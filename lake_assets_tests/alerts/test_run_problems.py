@@ -19,7 +19,7 @@ def test_a_feed_whose_rows_of_a_tick_are_not_taken_is_late():
     (found,) = judged(complete_at=TICK - 1, failed_at=TICK, why="the broker is away.")
     assert (found.kind, found.subject, found.since) == (Kind.RUN_MISSED, "a", TICK)
     assert found.severity is AlertSeverity.ERROR
-    assert "had at 2027-01-15 07:00 UTC is not all in silver" in found.details
+    assert "had at 2027-01-15 07:00 UTC is not all taken" in found.details
     assert "The last one failed: the broker is away. See the job `run_feed_a`" in found.details
 
 

@@ -23,6 +23,12 @@ def test_one_that_stands_still_is_told_since_its_oldest_row():
     assert "Nothing was delivered since 2027-01-15 07:44 UTC" in problem.details
 
 
+def test_one_that_never_began_is_told_as_such():
+    (found,) = problems(behind_since=NOW - 1_000)
+    assert found.severity is AlertSeverity.ERROR
+    assert "are not delivered. It never began" in found.details
+
+
 def test_one_that_delivers_too_slowly_is_a_warning():
     (problem,) = problems(behind_since=NOW - 1000, recorded_at=NOW - 10)
     assert problem.severity is AlertSeverity.WARNING

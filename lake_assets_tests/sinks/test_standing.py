@@ -1,3 +1,4 @@
+import os
 import time
 
 import pytest
@@ -23,6 +24,14 @@ def _standing(settings, feed, since=0.0):
 def test_a_sink_that_never_began_stands_nowhere(settings, feed):
     assert _standing(settings, feed) is None
     assert unread_since(lake_of(settings), feed, feed.sinks[0]) == {}
+
+
+def test_rows_wait_for_a_sink_that_never_began(settings, feed):
+    began = time.time()
+    add_silver(settings.lake_dir, "uno", "ann")
+    found = _standing(settings, feed)
+    assert found.behind_since == pytest.approx(began, abs=60)
+    assert (found.recorded_at, found.new_letters) == (0.0, 0)
 
 
 def test_what_waits_for_a_sink_and_what_it_gave_up_is_told(spark, settings, api, feed):
@@ -54,3 +63,18 @@ def test_files_that_were_joined_keep_no_sink_back(spark, settings, feed):
     assert _standing(settings, feed).behind_since is None
     # Its log is not shortened before the sink has looked at it, all the same.
     assert list(unread_since(lake_of(settings), feed, feed.sinks[0])) == [silver_of("uno")]
+
+
+def test_rows_that_wait_for_long_wait_as_long_once_the_log_is_shortened(spark, settings, feed):
+    add_silver(settings.lake_dir, "uno", "ann")
+    delivered(spark, settings, feed)
+    for start in range(1, 4):
+        add_silver(settings.lake_dir, "uno", "bob", start=start)
+    folder = settings.lake_dir / silver_of("uno").relative
+    DeltaTable(folder).create_checkpoint()
+    swept, *left = sorted((folder / "_delta_log").glob("*.json"))
+    for commit in (swept, left.pop(0)):
+        commit.unlink()
+    yesterday = time.time() - 86_400
+    os.utime(left[0], (yesterday, yesterday))
+    assert _standing(settings, feed).behind_since == pytest.approx(yesterday, abs=1)

@@ -3,10 +3,12 @@ import pytest
 from lake_assets.bronze.batch_range import batch_range
 from lake_assets.errors import PoisonedBatchError, SourceError
 from lake_assets.model.reports import Stage
+from lake_assets.model.without_silver import Silver
 from lake_assets.state.batch_strikes import BatchRange, read_strikes
-from lake_assets.streams.batch_attempts import BatchAttempts
+from lake_assets.streams.batch_attempts import BatchAttempts, poisoned_batches
 from lake_assets_tests.places import t
 from lake_assets_tests.programs import run_program
+from lake_assets_tests.sample import GAMES
 
 _DIES = """
 import os, sys
@@ -196,3 +198,16 @@ def test_a_process_that_is_killed_after_it_was_asked_to_end_was_not_killed_by_it
         attempts.end()
         found = read_strikes(begin().file)
         assert (found.errors, found.deaths) == (1, 0)
+
+
+def test_a_feed_that_has_no_silver_any_more_stands_still_at_no_batch_of_demux(tmp_path, begin):
+    attempts = begin()
+    for _ in range(3):
+        fail(attempts)
+    assert len(poisoned_batches(tmp_path, GAMES)) == 1
+    without = GAMES.model_copy(update={"silver": Silver.NONE})
+    assert poisoned_batches(tmp_path, without) == []
+    ingest = BatchAttempts(state_dir=tmp_path, feed="games", stage=Stage.INGEST)
+    for _ in range(3):
+        fail(ingest)
+    assert len(poisoned_batches(tmp_path, without)) == 1

@@ -1,54 +1,43 @@
-"""A live sink of a view, and who sends its dead letters again meanwhile."""
+"""Sinks of one feed, for which a run waits; a sink's thread alone, others test."""
+
+import json
+import threading
 
 import pytest
 
+from lake_assets.errors import StreamError
 from lake_assets.gold.run import Warm
-from lake_assets.sinks.run import redelivery_turn, sink_turn
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.state.files import turn_if_free
-from lake_assets.streams.live_sinks import LiveSink
-from lake_assets_tests.e2e.dev import wait_for
+from lake_assets.streams.live_sinks import LiveSinks
+from lake_assets_tests.sinks.bronze import add_bronze, bronze_feed
 from lake_assets_tests.sinks.rest.api import running_api
-from lake_assets_tests.sinks.views import refresh, sent, to_api
 
 pytestmark = pytest.mark.spark
 
 
-def test_a_sink_of_a_view_gives_its_turn_to_who_sends_dead_letters(spark, settings, tmp_path):
+def test_a_run_waits_for_all_that_is_there_and_tells_which_sink_cannot_have_it(
+    spark, settings, tmp_path
+):
     with running_api(tmp_path) as api, open_lake(settings, spark) as context:
-        feed = to_api(api.url)
-        (sink,) = feed.sinks
-        refresh(settings, {"ann": 1})
+        secret = {"bearer": {"env": "NO_SUCH_SECRET_OF_A_SINK"}}
+        (well,) = bronze_feed(api.url).sinks
+        (dead,) = bronze_feed(api.url, auth=secret).sinks
+        sinks_of_feed = (well, dead.model_copy(update={"name": "dead"}))
+        changes = {"run": "manual", "sinks": sinks_of_feed}
+        feed = bronze_feed(api.url).model_copy(update=changes)
         warm = Warm(session=spark, context=context)
-        live = LiveSink(settings, feed, sink, None, warm, lambda _: None)
-        live.start()
+        places = (settings, [feed], Endpoints(kafka="", registry=""))
+        sinks = LiveSinks(*places, warm, lambda _: None, frozenset())
+        sinks.start()
         try:
-            wait_for(lambda: len(sent(api)) == 1, "the first row", within_s=120)
-            with turn_if_free(settings.state_dir, redelivery_turn(feed, sink), within_s=10) as ours:
-                assert ours
-                turn = sink_turn(feed, sink)
-                with turn_if_free(settings.state_dir, turn, within_s=60) as is_free:
-                    assert is_free
-            refresh(settings, {"ann": 2})
-            live.nudge()
-            wait_for(lambda: len(sent(api)) == 2, "the change", within_s=120)
+            for start in (0, 5):
+                row = b'{"player": "ann", "coins": 1}'
+                add_bronze(settings, feed, *[row] * 5, start=start)
+                with pytest.raises(StreamError, match="dead stands still") as told:
+                    sinks.deliver("plays", threading.Event())
+                assert "plays.api" not in str(told.value)
+                assert sum(len(json.loads(call["body"])) for call in api.calls()) == start + 5
         finally:
-            live.stop()
-            wait_for(lambda: not live.is_alive(), "its end", within_s=60)
-
-
-def test_the_last_rows_are_delivered_though_somebody_waits_for_the_turn(spark, settings, tmp_path):
-    with running_api(tmp_path) as api, open_lake(settings, spark) as context:
-        feed = to_api(api.url)
-        (sink,) = feed.sinks
-        refresh(settings, {"ann": 1})
-        warm = Warm(session=spark, context=context)
-        live = LiveSink(settings, feed, sink, None, warm, lambda _: None)
-        with turn_if_free(settings.state_dir, redelivery_turn(feed, sink)) as ours:
-            assert ours
-            live.start()
-            wait_for(lambda: live.trouble, "the wait for its turn", within_s=60)
-            assert sent(api) == []
-            live.finish()
-            wait_for(lambda: not live.is_alive(), "its end", within_s=120)
-        assert (live.trouble, len(sent(api))) == ("", 1)
+            sinks.stop()
+            sinks.wait()

@@ -11,6 +11,7 @@ import pytest
 
 from lake_assets.errors import PoisonedBatchError, SourceError, StreamError
 from lake_assets.model.reports import BatchReport, GoldRefreshed, Refreshed, Stage
+from lake_assets.model.without_silver import Silver
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.state.files import streams_lock
 from lake_assets.streams import request_files, run_requests, triggered_runs
@@ -49,12 +50,14 @@ class Process:
 
     def __init__(self):
         self.begun, self.told, self.problem, self.views = [], [], None, {}
+        self.sent = []
         self.goes_on = threading.Event()
         self.goes_on.set()
         self.running = RunningStreams(self.told.append)
         self.around = Around(
             streams_of=lambda feed, stop: cast("FeedStreams", Streams(feed, stop, self)),
             refresh=lambda _: self.views,
+            deliver=lambda feed, _: self.sent.append(feed),
             running=self.running,
         )
 
@@ -92,6 +95,17 @@ def left(settings):
 def test_what_a_run_does_is_told_to_who_asked(settings, process):
     assert asked(settings) == ([REPORT], True)
     assert (process.told, process.running.every(), left(settings)) == ([], [], [])
+
+
+@pytest.mark.parametrize("silver", list(Silver))
+def test_sinks_get_what_is_there_before_a_run_ends_that_has_no_silver(settings, process, silver):
+    feed = HOURLY.model_copy(update={"silver": silver, "gold": ()})
+    with (
+        streams_lock(settings.state_dir),
+        TriggeredRuns(settings, [feed], frozenset(), process.around),
+    ):
+        assert asked(settings, feed)[1]
+    assert process.sent == (["games"] if silver is Silver.NONE else [])
 
 
 @pytest.mark.usefixtures("runs")
