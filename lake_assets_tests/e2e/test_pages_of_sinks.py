@@ -13,7 +13,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from lake_assets.feeds.load import load_feeds
 from lake_assets.runtime.protoc import compile_files
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings
-from lake_assets.sinks.kafka.message_types import text_of
+from lake_assets.sinks.kafka.message_text import text_of
 from lake_assets.sources.kafka.topics import end_offsets
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.databases import running_postgres

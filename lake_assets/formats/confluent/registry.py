@@ -146,7 +146,11 @@ class Registry:
     ) -> SchemaSet:
         known = {version.source: version for version in before.versions.values()} if before else {}
         thing = self._thing(subject)
-        versions = {one.schema_id: compiled(self.language, thing, one, known) for one in fetched}
+        versions: dict[int, Version] = {}
+        for one in fetched:
+            # Deleted ones come last: one that was registered again has the id that it had.
+            if one.schema_id not in versions:
+                versions[one.schema_id] = compiled(self.language, thing, one, known)
         return SchemaSet(subject=subject, message=message, versions=versions)
 
     def _thing(self, subject: str) -> str:

@@ -100,27 +100,13 @@ def extend(message: DescriptorProto, columns: Iterable[pa.Field], within: str = 
         field = next((one for one in message.field if one.name == column.name), None)
         if field is None:
             field = _added(message, column.name, name, kind)
-        nested = _nested(message, field)
+        nested = nested_in(message, field)
         if kind.fields and nested is not None:
             if nested.options.map_entry:
                 value = next(one for one in nested.field if one.name == "value")
-                nested = _nested(message, value)
+                nested = nested_in(message, value)
             if nested is not None:
                 extend(nested, kind.fields, f"{name}.")
-
-
-def text_of(file: FileDescriptorProto) -> str:
-    """A file as its .proto text.
-
-    Raises:
-        MisfitError: it has what is not made here, such as enums and options.
-    """
-    (message,) = _only(file.message_type, "more messages than one")
-    lines = list(_lines(message, ""))
-    imports = (
-        ['import "google/protobuf/timestamp.proto";', ""] if TIMESTAMP in "".join(lines) else []
-    )
-    return "\n".join(['syntax = "proto3";', f"package {PACKAGE};", "", *imports, *lines, ""])
 
 
 def scalar_of(kind: pa.DataType) -> "FieldDescriptorProto.Type.ValueType | None":
@@ -175,13 +161,8 @@ def _single(name: str, kind: pa.DataType) -> _Kind:
 
 
 def _added(message: DescriptorProto, own: str, name: str, kind: _Kind) -> FieldDescriptorProto:
-    if not _IDENTIFIER.fullmatch(own):
-        fact = f"{name!r} is no name of a field in protobuf: letters, digits and _"
-        raise MisfitError(fact)
-    twin = next((one.name for one in message.field if _in_json(one.name) == _in_json(own)), None)
-    if twin is not None:
-        fact = f"{name} and {twin} are the same name to protobuf, which writes both in JSON alike"
-        raise MisfitError(fact)
+    entry_name = f"{_in_json(own, upper=True)}Entry" if kind.key is not None else ""
+    _ensure_free(message, own, name, entry_name)
     number = max((one.number for one in message.field), default=0) + 1
     number = number if number not in _RESERVED else _RESERVED.stop
     made = FieldDescriptorProto(name=own, number=number, type=kind.type)
@@ -190,8 +171,8 @@ def _added(message: DescriptorProto, own: str, name: str, kind: _Kind) -> FieldD
         if kind.fields:
             made.type_name = _type_name(message, own)
             message.nested_type.add(name=made.type_name)
-    if kind.key is not None:
-        entry = message.nested_type.add(name=f"{_in_json(own, upper=True)}Entry")
+    if entry_name:
+        entry = message.nested_type.add(name=entry_name)
         entry.options.map_entry = True
         entry.field.add(name="key", number=1, type=kind.key)
         value = FieldDescriptorProto()
@@ -203,6 +184,21 @@ def _added(message: DescriptorProto, own: str, name: str, kind: _Kind) -> FieldD
     made.proto3_optional = not kind.is_repeated
     message.field.append(made)
     return message.field[-1]
+
+
+def _ensure_free(message: DescriptorProto, own: str, name: str, entry_name: str) -> None:
+    """Refuse names that protobuf has no place for beside those that are there."""
+    if not _IDENTIFIER.fullmatch(own):
+        fact = f"{name!r} is no name of a field in protobuf: letters, digits and _"
+        raise MisfitError(fact)
+    twin = next((one.name for one in message.field if _in_json(one.name) == _in_json(own)), None)
+    if twin is not None:
+        fact = f"{name} and {twin} are the same name to protobuf, which writes both in JSON alike"
+        raise MisfitError(fact)
+    types, fields = ({one.name for one in of} for of in (message.nested_type, message.field))
+    if clash := {own, entry_name} & types or {entry_name} & fields:
+        fact = f"{name} clashes with the type {clash.pop()}, which another column's values have"
+        raise MisfitError(fact)
 
 
 def _type_name(message: DescriptorProto, own: str) -> str:
@@ -222,7 +218,7 @@ def _in_json(name: str, *, upper: bool = False) -> str:
     return words[:1].upper() + words[1:] if upper else words
 
 
-def _nested(message: DescriptorProto, field: FieldDescriptorProto) -> DescriptorProto | None:
+def nested_in(message: DescriptorProto, field: FieldDescriptorProto) -> DescriptorProto | None:
     """The message type of a field that stands within the message's own."""
     if field.type != _Field.TYPE_MESSAGE or field.type_name == f".{TIMESTAMP}":
         return None
@@ -254,43 +250,3 @@ def _join(message: DescriptorProto, other: DescriptorProto) -> None:
 
 def _told(field: FieldDescriptorProto) -> tuple[object, ...]:
     return field.number, field.type, field.label, field.type_name
-
-
-def _lines(message: DescriptorProto, indent: str) -> Iterable[str]:
-    if message.enum_type or message.reserved_range or message.extension_range:
-        fact = f"{message.name} has more than fields"
-        raise MisfitError(fact)
-    yield f"{indent}message {message.name} {{"
-    for nested in message.nested_type:
-        if not nested.options.map_entry:
-            yield from _lines(nested, f"{indent}  ")
-    for field in message.field:
-        yield f"{indent}  {_typed(message, field)} {field.name} = {field.number};"
-    yield f"{indent}}}"
-
-
-def _typed(message: DescriptorProto, field: FieldDescriptorProto) -> str:
-    nested = _nested(message, field)
-    if nested is not None and nested.options.map_entry:
-        key, value = nested.field
-        return f"map<{_type_in_text(key)}, {_type_in_text(value)}>"
-    if field.HasField("oneof_index") and not field.proto3_optional:
-        fact = f"{message.name}.{field.name} is of a oneof"
-        raise MisfitError(fact)
-    label = "repeated " if field.label == _Field.LABEL_REPEATED else ""
-    return f"{'optional ' if field.proto3_optional else label}{_type_in_text(field)}"
-
-
-def _type_in_text(field: FieldDescriptorProto) -> str:
-    if field.type == _Field.TYPE_MESSAGE:
-        is_ours = field.type_name != f".{TIMESTAMP}"
-        return field.type_name.rpartition(".")[2] if is_ours else TIMESTAMP
-    return _Field.Type.Name(field.type).removeprefix("TYPE_").lower()
-
-
-def _only(found: Iterable[DescriptorProto], otherwise: str) -> tuple[DescriptorProto]:
-    messages = tuple(found)
-    if len(messages) != 1:
-        fact = f"has {otherwise}"
-        raise MisfitError(fact)
-    return (messages[0],)

@@ -24,18 +24,24 @@ from lake_assets.formats.protobuf.language import PROTOBUF
 from lake_assets.formats.protobuf.messages import messages_of
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
+from lake_assets.sinks.kafka.message_text import text_of
 from lake_assets.sinks.kafka.message_types import (
     PACKAGE,
     MisfitError,
     extend,
     joined,
     new_file,
-    text_of,
 )
 from lake_assets.sinks.kafka.message_values import Encoder, encoder_for, message_class
 
 _REGISTERING = threading.Lock()
 """Sinks of one topic, each a thread, would give the same number to different fields."""
+
+_REFUSED = {401, 403, 409, 422}
+"""What a registry answers that does not take a version, and will not take it later."""
+
+_TRIES = 5
+"""Times that a version is registered, while other processes register others."""
 
 _STEP = "Register a version that has it, or change `select`; rows wait in the lake"
 
@@ -93,16 +99,17 @@ class Subject:
                 found = self._found(columns, self._versions())
                 if isinstance(found, Framed):
                     return found
-                self._register(found)
-                # Looked at again: another process may have registered one meanwhile.
-                found = self._found(columns, self._versions())
+                for _ in range(_TRIES):
+                    self._register(found)
+                    # Looked at again: another process may have registered one meanwhile.
+                    found = self._found(columns, self._versions())
+                    if isinstance(found, Framed):
+                        return found
         except RegistryError as problem:
             raise _stopped(problem) from problem
         except MisfitError as problem:
             raise SinkError(self._thing, f"does not fit the rows ({problem})", _STEP) from problem
-        if isinstance(found, Framed):
-            return found
-        fact = "has not the version that was registered just now"
+        fact = f"has not the version that was registered just now ({_TRIES} times)"
         raise SinkError(self._thing, fact, "Look who else registers versions of it")
 
     def _versions(self) -> Sequence[tuple[int, Version]]:
@@ -126,7 +133,11 @@ class Subject:
         if newest is None or self._is_ours(newest):
             wanted = _union([one for _, one in filter(self._is_ours, versions)], self._topic)
             extend(wanted.message_type[0], columns)
-            if newest is None or text_of(wanted) != text_of(_file(newest[1])):
+            # Not only the newest: another process may have registered a part of them after it.
+            text = text_of(wanted)
+            living = (one for one in filter(self._is_ours, versions) if not one[1].is_deleted)
+            newest = next((one for one in living if text_of(_file(one[1])) == text), None)
+            if newest is None:
                 return wanted
         return self._framed(newest, columns)
 
@@ -172,20 +183,23 @@ class Subject:
         except SchemaRegistryError as problem:
             said = f"{problem.http_status_code}: {problem.error_message}"
             fact = f"does not take a version with the rows' fields ({said})"
-            step = "See the subject's compatibility, or register a version that has the fields"
+            step = "Rows wait in the lake, and it is tried again"
+            if problem.http_status_code in _REFUSED:
+                step = "See the subject's compatibility, or register a version that has the fields"
             raise SinkError(self._thing, fact, step) from problem
 
 
 def _union(versions: Sequence[Version], topic: str) -> FileDescriptorProto:
     """All fields of versions that were made here.
 
-    A registry tells of the versions of a deleted subject once it has another one, which was made
-    without them: what contradicts it then has no say.
+    What contradicts an older one has no say, and who registered it sends nothing by it: two did so
+    at the same time, and both see both when they look again. A deleted one has least: a registry
+    tells of the versions of a deleted subject once it has another one, made without them.
     """
     living = [_file(one) for one in versions if not one.is_deleted]
     deleted = [_file(one) for one in versions if one.is_deleted]
-    whole = joined(living or [new_file(topic)])
-    for other in deleted:
+    whole = living[0] if living else new_file(topic)
+    for other in (*living[1:], *deleted):
         with suppress(MisfitError):
             whole = joined([whole, other])
     return whole

@@ -3,12 +3,12 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from lake_assets.runtime.protoc import compile_files
+from lake_assets.sinks.kafka.message_text import text_of
 from lake_assets.sinks.kafka.message_types import (
     MisfitError,
     extend,
     joined,
     new_file,
-    text_of,
 )
 
 STAMP = pa.timestamp("us", tz="UTC")
@@ -136,3 +136,20 @@ def test_what_is_not_made_here_is_not_written():
     )
     with pytest.raises(MisfitError, match=r"A\.a is of a oneof"):
         text_of(FileDescriptorSet.FromString(file).file[-1])
+
+
+SCORES, PLACE = pa.map_(pa.string(), pa.int32()), pa.struct([("x", pa.int32())])
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ([("play_er", PLACE), ("PlayEr", pa.string())], "PlayEr clashes with the type PlayEr"),
+        ([("play_er", SCORES), ("PlayErEntry", pa.string())], "clashes with the type PlayErEntry"),
+        ([("PlayErEntry", pa.string()), ("play_er", SCORES)], "clashes with the type PlayErEntry"),
+        ([("x", SCORES), ("X", SCORES)], "X clashes with the type XEntry"),
+    ],
+)
+def test_names_that_types_of_other_columns_have_are_told(columns, told):
+    with pytest.raises(MisfitError, match=told):
+        _file(*columns)

@@ -6,7 +6,8 @@ from google.protobuf.json_format import MessageToDict
 
 from lake_assets.runtime.protoc import compile_files
 from lake_assets.sinks.kafka.field_values import UnfitError
-from lake_assets.sinks.kafka.message_types import MisfitError, extend, new_file, text_of
+from lake_assets.sinks.kafka.message_text import text_of
+from lake_assets.sinks.kafka.message_types import MisfitError, extend, new_file
 from lake_assets.sinks.kafka.message_values import encoder_for, message_class
 
 STAMP = pa.timestamp("us", tz="UTC")

@@ -1,10 +1,12 @@
 import pyarrow as pa
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from lake_assets.errors import SinkError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.kafka_sink import KafkaSink
+from lake_assets.sinks.kafka.message_types import extend, new_file
 from lake_assets.sinks.kafka.subject import Subject
 from lake_assets_tests.events import Topic
 
@@ -63,6 +65,56 @@ def test_a_deleted_subject_does_not_stop_the_sink(services):
         seen.append({field.name: field.number for field in found.fields})
     assert seen[0].items() < seen[1].items()
     assert seen[1] == seen[2]
+
+
+def test_a_newest_version_that_is_deleted_is_registered_again(services):
+    topic = Topic(services)
+    _subject(topic).framed(pa.schema([PLAYER]))
+    second = _subject(topic).framed(pa.schema([PLAYER, COINS]))
+    with SchemaRegistryClient({"url": services.registry}) as client:
+        client.delete_version(topic.subject, 2)
+    for _ in range(2):
+        assert _id(_subject(topic).framed(pa.schema([PLAYER]))) == _id(second)
+    assert _versions(topic) == [1, 3]
+
+
+LEVEL, TEXT_LEVEL = ("level", pa.int64()), ("level", pa.string())
+
+
+class Late(Subject):
+    """Registers right after another process, of which it has seen nothing."""
+
+    other: FileDescriptorProto | None = None
+
+    def _register(self, file: FileDescriptorProto) -> None:
+        if self.other is not None:
+            super()._register(self.other)
+            self.other = None
+        super()._register(file)
+
+
+@pytest.mark.parametrize("before", [[], [PLAYER]])
+@pytest.mark.parametrize(
+    ("theirs", "fields", "registered"),
+    [
+        ([PLAYER, LEVEL], {"player": 1, "level": 2, "coins": 3}, 3),
+        ([PLAYER, TEXT_LEVEL], {"player": 1, "level": 2, "coins": 3}, 3),
+        ([PLAYER, COINS, LEVEL], {"player": 1, "coins": 2, "level": 3}, 2),
+    ],
+)
+def test_who_registers_after_another_that_it_did_not_see_goes_on(
+    services, before, theirs, fields, registered
+):
+    topic, ours = Topic(services), [PLAYER, COINS]
+    if before:
+        _subject(topic).framed(pa.schema(before))
+    late = Late(KafkaSink(topic=topic.name, value="protobuf"), topic.endpoints)
+    late.other = new_file(topic.name)
+    extend(late.other.message_type[0], pa.schema(theirs))
+    for subject, columns in ((late, ours), (_subject(topic), theirs), (_subject(topic), ours)):
+        found = subject.framed(pa.schema(columns)).encoder.make.DESCRIPTOR
+        assert {field.name: field.number for field in found.fields} == fields
+    assert len(_versions(topic)) == registered + bool(before)
 
 
 def test_a_field_whose_type_changed_is_told(services):
