@@ -10,9 +10,8 @@ from lake_assets.cli.console import stderr
 from lake_assets.demo.record_classes import record_classes
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime.class_archive import archive_path
-from lake_assets.runtime.jars import GROUPS
 from lake_assets.runtime.java import Java
-from lake_assets.runtime.setup import ensure_files, ensure_runtime
+from lake_assets.runtime.setup import ensure_files, ensure_runtime, groups_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 
@@ -28,6 +27,8 @@ def setup(
 ) -> None:
     """Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes.
 
+    For a lake in S3, 10 MB of jars come besides, with which Spark reads it.
+
     With the archive each later start of Spark takes half as long. It is recorded by running the
     demo once, in a minute or two, for the Java that is found now; again after another Java or
     PySpark was installed. Without Kafka and the registry there is no demo, and so no archive.
@@ -36,7 +37,7 @@ def setup(
     runtime = ensure_runtime(settings, console=stderr)
     if only_spark:
         return
-    ensure_files(GROUPS, runtime.java, settings, console=stderr)
+    ensure_files(groups_of(settings), runtime.java, settings, console=stderr)
     archive = archive_path(runtime.java, runtime.spark_jars, settings.runtime.cache)
     if class_archive and not archive.is_file():
         _record(settings, runtime.java, archive)

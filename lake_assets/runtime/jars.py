@@ -20,10 +20,11 @@ from lake_assets.runtime.java import Java
 from lake_assets.runtime.progress import OnProgress
 from lake_assets.settings.schema import RuntimeSettings
 
-Group = Literal["spark", "kafka", "registry"]
+Group = Literal["spark", "s3", "kafka", "registry"]
 """What files are for; a configuration in `ivy.xml`."""
 
 GROUPS: tuple[Group, ...] = get_args(Group)
+"""All that there are; what a lake needs of them, `setup` says."""
 
 Retrieve = Callable[..., Path]
 """`ivy.retrieve`, or a stand-in."""

@@ -19,9 +19,9 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.formats.confluent.registry_client import check_registry
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
-from lake_assets.runtime.jars import GROUPS, Group, is_here
+from lake_assets.runtime.jars import Group, is_here
 from lake_assets.runtime.java import find_java
-from lake_assets.runtime.setup import ensure_runtime
+from lake_assets.runtime.setup import ensure_runtime, groups_of
 from lake_assets.services.child import last_words
 from lake_assets.services.control import (
     ServiceStatus,
@@ -60,7 +60,7 @@ _ANSWER_S = 5.0
 def examine(settings: Settings) -> Iterator[Finding]:
     """Look at Java, jars, services, the lake's folders and disk, the cheapest first."""
     yield _java(settings)
-    yield from (_jars(group, settings) for group in GROUPS)
+    yield from (_jars(group, settings) for group in groups_of(settings))
     yield from _class_archive(settings)
     yield from _services(settings)
     yield _lake(settings)

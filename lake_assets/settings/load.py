@@ -141,6 +141,11 @@ def jvm_options() -> list[str]:
     return [os.environ[name] for name in names if name in os.environ]
 
 
+def aws_environment() -> dict[str, str]:
+    """What the environment says about AWS: servers, regions, a login."""
+    return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+
+
 def spark_class_path() -> str | None:
     """What the user has Spark's launcher add to its class path."""
     return os.environ.get("SPARK_DIST_CLASSPATH")

@@ -4,7 +4,7 @@ Nothing here decides; each function is one access, tried on PySpark 4.2.0. A rel
 fails `test_jvm`, which names it. The daemon of Spark's Python workers is `spark.daemon`'s.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +18,13 @@ from pyspark.sql.types import StructType
 def has_started() -> bool:
     """Whether Spark runs in this process, whichever thread started it."""
     return SparkContext._active_spark_context is not None  # noqa: SLF001
+
+
+def set_hadoop_properties(session: SparkSession, properties: Mapping[str, str]) -> None:
+    """Set properties of Hadoop's file systems, which those that are opened later heed."""
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+    for name, value in properties.items():
+        hadoop.set(name, value)
 
 
 def sql_parser(session: SparkSession) -> Any:  # noqa: ANN401 - an object of the JVM

@@ -16,9 +16,10 @@ from pyspark.sql import SparkSession
 from lake_assets.errors import LakeAssetsError, RuntimeSetupError
 from lake_assets.runtime.class_archive import using_options
 from lake_assets.runtime.setup import Runtime
-from lake_assets.settings.load import spark_class_path, temporary_environment
+from lake_assets.settings.load import aws_environment, spark_class_path, temporary_environment
 from lake_assets.settings.schema import Settings
-from lake_assets.spark.jvm import has_started
+from lake_assets.spark.jvm import has_started, set_hadoop_properties
+from lake_assets.spark.object_stores import HadoopProperties, hadoop_properties
 from lake_assets.spark.session_digest import RESULT_PROPERTIES
 
 _ARROW_ROWS = 65_536
@@ -33,7 +34,11 @@ _WORKER_PYTHON = Path(__file__).with_name("worker_python.sh")
 
 
 def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
-    """Every property that differs from Spark's own; the user's win."""
+    """Every property that differs from Spark's own; the user's win.
+
+    Raises:
+        SettingsError: Spark cannot read the store that the lake is in.
+    """
     return {
         "spark.master": settings.spark.master,
         "spark.app.name": "lake_assets",
@@ -71,6 +76,7 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.driver.extraJavaOptions": _java_options(runtime),
+        **{f"spark.hadoop.{name}": value for name, value in _of_store(settings).plain.items()},
         **{name: value.get_secret_value() for name, value in settings.spark.conf.items()},
     }
 
@@ -86,7 +92,7 @@ def _class_path(settings: Settings, runtime: Runtime) -> str:
     if "spark.master" in conf:
         master = conf["spark.master"].get_secret_value()
     is_one_jvm = master == "local" or master.startswith("local[")
-    is_path = not any(os.pathsep in str(jar) for jar in runtime.spark_jars)
+    is_path = os.pathsep not in _joined(runtime, ",")
     if not is_one_jvm or not is_path or "spark.jars" in conf:
         return ""
     # Spark's launcher puts this last; `spark.driver.extraClassPath` is left to the user.
@@ -94,7 +100,14 @@ def _class_path(settings: Settings, runtime: Runtime) -> str:
 
 
 def _joined(runtime: Runtime, separator: str) -> str:
-    return separator.join(str(jar) for jar in runtime.spark_jars)
+    return separator.join(str(jar) for jar in (*runtime.spark_jars, *runtime.store_jars))
+
+
+def _of_store(settings: Settings) -> HadoopProperties:
+    root = settings.lake_root
+    return hadoop_properties(
+        root, settings.storage.secrets, {} if root.is_local else aws_environment()
+    )
 
 
 def _java_options(runtime: Runtime) -> str:
@@ -131,6 +144,7 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
 
     Raises:
         RuntimeSetupError: the JVM did not come up.
+        SettingsError: Spark cannot read the store that the lake is in.
     """
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
@@ -149,6 +163,9 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
             raise RuntimeSetupError(
                 "Spark", f"did not start ({problem})", "Run `lake-assets doctor`"
             ) from problem
+    # Not among its properties, which PySpark writes on the JVM's command line.
+    if secret := _of_store(settings).secret:
+        set_hadoop_properties(session, secret)
     session.sparkContext.setLogLevel("ERROR")
     # SQL that does not compile is told as an error of ours; PySpark would print pages before it.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 from ast import literal_eval
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ import pyspark
 import pytest
 
 from lake_assets.runtime.setup import ensure_runtime
-from lake_assets.settings.schema import SparkSettings
+from lake_assets.settings.schema import SparkSettings, StorageSettings
 from lake_assets.spark.session import properties, start_session
 from lake_assets_tests.programs import run_program
 
@@ -247,3 +248,23 @@ def test_jars_are_shipped_unless_one_jvm_does_all(settings, master, conf, expect
     ours = ",".join(str(jar) for jar in runtime.spark_jars)
     found = properties(settings.model_copy(update={"spark": spark}), runtime).get("spark.jars")
     assert found == (ours if expected == "ours" else expected)
+
+
+@pytest.mark.java
+def test_a_lake_in_s3_adds_properties_and_jars_and_no_secret(settings):
+    in_s3 = settings.model_copy(
+        update={
+            "lake": Path("s3://bucket/lake"),
+            "storage": StorageSettings(
+                options={"aws_access_key_id": "me", "aws_secret_access_key": "hush-hush"}
+            ),
+        }
+    )
+    runtime = replace(ensure_runtime(settings), store_jars=(Path("/jars/s3.jar"),))
+    local, found = properties(settings, runtime), properties(in_s3, runtime)
+    assert all(name.startswith("spark.hadoop.fs.s3a.") for name in found.keys() - local.keys())
+    assert not any(name.startswith("spark.hadoop.fs.s3a.") for name in local)
+    assert "hush-hush" not in str(found)
+    conf = {"spark.master": "spark://elsewhere:7077"}
+    elsewhere = in_s3.model_copy(update={"spark": SparkSettings(conf=conf)})
+    assert properties(elsewhere, runtime)["spark.jars"].endswith(",/jars/s3.jar")
