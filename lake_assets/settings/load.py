@@ -15,7 +15,8 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableError
 
-from lake_assets.errors import SettingsError
+from lake_assets.errors import LakeError, SettingsError
+from lake_assets.model.lake_uri import S3, LakeUri, is_address
 from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.schema import Settings
@@ -103,8 +104,10 @@ def _folder(name: str, path: Path, *, is_option: bool) -> Path:
     Raises:
         SettingsError: it is an address, or tables could not lie there.
     """
+    if name == "lake" and (bucket := _in_s3(path)) is not None:
+        return bucket
     whole = path.expanduser().absolute()
-    complaint = address_complaint(path)
+    complaint = address_complaint(path, takes_s3=name == "lake")
     if complaint is None and name != "feeds":
         # Delta's library follows links before it takes a path for an address.
         places = (whole, Path(os.path.realpath(whole)))
@@ -113,6 +116,17 @@ def _folder(name: str, path: Path, *, is_option: bool) -> Path:
         thing = f"--{name}" if is_option else _PREFIX + name.upper()
         raise SettingsError(thing, complaint, "Name another folder")
     return whole
+
+
+def _in_s3(path: Path) -> Path | None:
+    """A path in a bucket as it is kept, `s3:/bucket/path`; None of what is in none of S3's."""
+    if not is_address(str(path)):
+        return None
+    try:
+        place = LakeUri.parse(str(path))
+    except LakeError:
+        return None  # the complaint about addresses says so
+    return Path(str(place)) if place.scheme == S3 else None
 
 
 def java_environment() -> dict[str, str]:

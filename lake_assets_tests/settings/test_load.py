@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lake_assets.errors import SettingsError
+from lake_assets.errors import LakeError, SettingsError
 from lake_assets.settings.alerts import AlertSettings, SmtpTls
 from lake_assets.settings.load import (
     child_environment,
@@ -188,8 +188,8 @@ def test_an_address_that_is_given_as_a_folder_is_refused_and_no_folder_is_made(
     monkeypatch, tmp_path, name
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(f"LAKE_ASSETS_{name}", "s3://bucket/lake")
-    with pytest.raises(SettingsError, match=rf"LAKE_ASSETS_{name}: is an address \(s3://"):
+    monkeypatch.setenv(f"LAKE_ASSETS_{name}", "gs://bucket/lake")
+    with pytest.raises(SettingsError, match=rf"LAKE_ASSETS_{name}: is an address \(gs://"):
         load_settings()
     assert list(tmp_path.iterdir()) == []
 
@@ -272,3 +272,26 @@ def test_a_secret_that_is_none_is_told_and_not_repeated(monkeypatch, given, fact
 def test_a_password_of_a_database_may_have_any_printable_character(monkeypatch):
     monkeypatch.setenv("SHOP_PASSWORD", "schlüssel ☃")
     assert secret_of("SHOP_PASSWORD").get_secret_value() == "schlüssel ☃"
+
+
+@pytest.mark.parametrize("given", ["s3://bucket/some/lake", "s3a://bucket/some/lake/"])
+def test_a_lake_may_be_in_s3(monkeypatch, given):
+    monkeypatch.setenv("LAKE_ASSETS_LAKE", given)
+    monkeypatch.setenv("LAKE_ASSETS_STORAGE_OPTIONS", '{"aws_secret_access_key": "hush-hush"}')
+    found = load_settings(home=Path("/home/me"))
+    assert str(found.lake_root) == "s3://bucket/some/lake"
+    assert found.storage.secrets == {"aws_secret_access_key": "hush-hush"}
+    assert (found.state_dir, found.disk_dir) == (Path("/home/me/state"), Path("/home/me/state"))
+    assert "hush" not in repr(found)
+    with pytest.raises(LakeError, match="is in a bucket, and a folder of this machine is needed"):
+        _ = found.lake_dir
+    for name, value in child_environment(found, base={"PATH": ""}).items():
+        monkeypatch.setenv(name, value)
+    assert load_settings() == found
+
+
+@pytest.mark.parametrize("given", ["gs://bucket/lake", "s3://bucket/../x"])
+def test_another_store_than_s3_is_refused_for_a_lake(monkeypatch, given):
+    monkeypatch.setenv("LAKE_ASSETS_LAKE", given)
+    with pytest.raises(SettingsError, match="only folders of this machine and s3:// are supported"):
+        load_settings()

@@ -1,0 +1,148 @@
+"""A lake in a bucket, on a real server that speaks S3: killed streams, gold, one writer."""
+
+import random
+import subprocess
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lake_assets.delta.log_history import open_table
+from lake_assets.model.tables import bronze_of, quarantine_of
+from lake_assets.settings.load import child_environment
+from lake_assets.settings.schema import SparkSettings, StorageSettings, StreamSettings
+from lake_assets.state.lease import LakeLease
+from lake_assets.storage.open_store import lake_of
+from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
+from lake_assets_tests.e2e.dev import wait_for
+from lake_assets_tests.events import Topic
+from lake_assets_tests.sample import gold_of, silver_of
+from lake_assets_tests.storage.servers import run_s3
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+
+KEYS = ("uno", "go_fish", "rummy")
+
+FEED = """
+feed: games
+source: {{kafka: {{topic: {topic}}}}}
+payload: {{json: {{schema: "game string, score int"}}}}
+route: {{column: game, keys: [uno, go_fish, rummy]}}
+gold: [{{name: best, sql: "select max(score) as best, count(*) as plays from silver"}}]
+"""
+
+KILLS = 2
+
+
+class Lake:
+    def __init__(self, settings, services, server, folder):
+        folder.mkdir()
+        self.topic, self.produced = Topic(services), Counter()
+        (folder / "games.yaml").write_text(FEED.format(topic=self.topic.name))
+        self.settings = settings.model_copy(
+            update={
+                "feeds": folder,
+                "lake": Path("s3://lakes/some/lake"),
+                "storage": StorageSettings(options=server.options),
+                "spark": SparkSettings(driver_memory="600m"),
+                "stream": StreamSettings(max_rows_per_batch=100),
+            }
+        )
+
+    def produce(self, many):
+        start = self.produced.total()
+        rows = [
+            (KEYS[number % 3], b'{"game": "%s", "score": %d}' % (KEYS[number % 3].encode(), number))
+            if number % 10
+            else ("", b"bad")
+            for number in range(start, start + many)
+        ]
+        places = self.topic.produce(*(value for _, value in rows))
+        self.produced += Counter(
+            (key, offset) for (key, _), (_, offset) in zip(rows, places, strict=True)
+        )
+
+    def rows(self, table):
+        handle = open_table(lake_of(self.settings), table)
+        return [] if handle is None else handle.to_pyarrow_table(["_offset"])["_offset"].to_pylist()
+
+    def has_more_than(self, rows):
+        return len(self.rows(silver_of("uno"))) > rows
+
+    @property
+    def placed(self):
+        silver = [(key, row) for key in KEYS for row in self.rows(silver_of(key))]
+        return Counter(silver + [("", row) for row in self._offsets(quarantine_of("games"))])
+
+    def _offsets(self, table):
+        handle = open_table(lake_of(self.settings), table)
+        return [] if handle is None else handle.to_pyarrow_table(["offset"])["offset"].to_pylist()
+
+    @property
+    def in_bronze(self):
+        return Counter(self._offsets(bronze_of("games")))
+
+
+@contextmanager
+def streaming(settings):
+    environment = child_environment(settings)
+    with subprocess.Popen([*COMMAND, "stream"], env=environment) as process:  # noqa: S603 - ours
+        try:
+            yield process
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    with suppress(psutil.NoSuchProcess):
+                        child.kill()
+            process.kill()
+
+
+@pytest.fixture
+def lake(connected, services, tmp_path):
+    with run_s3() as server:
+        server.make_bucket("lakes")
+        yield Lake(connected, services, server, tmp_path / "feeds")
+
+
+def test_streams_that_are_killed_lose_nothing_and_double_nothing(lake):
+    chance = random.Random(11)  # noqa: S311 - no secret
+    for _ in range(KILLS):
+        lake.produce(1_000)
+        before = len(lake.rows(silver_of("uno")))
+        with streaming(lake.settings):
+            wait_for(partial(lake.has_more_than, before), "rows in silver", within_s=120)
+            time.sleep(chance.uniform(0, 2))
+    lake.produce(100)
+    done = lake_assets(lake.settings, "stream", "--until-caught-up")
+    assert done.returncode == 0, done.stderr
+    assert lake.placed == lake.produced
+    assert set(lake.in_bronze.values()) == {1}
+    assert lake.in_bronze.total() == lake.produced.total()
+    _ensure_gold(lake)
+    _ensure_one_writer(lake)
+
+
+def _ensure_gold(lake):
+    done = lake_assets(lake.settings, "refresh")
+    assert done.returncode == 0, done.stderr
+    for key in KEYS:
+        (row,) = (
+            open_table(lake_of(lake.settings), gold_of(key, "best")).to_pyarrow_table().to_pylist()
+        )
+        assert row["plays"] == len(lake.rows(silver_of(key)))
+
+
+def _ensure_one_writer(lake):
+    """A copy of the state folder on another machine, which its id alone would let write."""
+    settings = lake.settings
+    root, options = settings.lake_root, settings.storage.secrets
+    elsewhere = settings.state_dir.with_name("elsewhere")
+    other = LakeLease(root=root, options=options, state_dir=elsewhere)
+    with other.held(lambda _: False):
+        refused = sparkless_here(settings, "maintain")
+    assert refused.returncode == 1
+    assert "is written by" in refused.stderr
