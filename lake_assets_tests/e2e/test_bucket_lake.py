@@ -68,7 +68,7 @@ class Lake:
 
     def rows(self, table):
         handle = open_table(lake_of(self.settings), table)
-        return [] if handle is None else handle.to_pyarrow_table(["_offset"])["_offset"].to_pylist()
+        return [] if handle is None else handle.to_pyarrow_table(columns=["_offset"])["_offset"].to_pylist()
 
     def has_more_than(self, rows):
         return len(self.rows(silver_of("uno"))) > rows
@@ -80,7 +80,7 @@ class Lake:
 
     def _offsets(self, table):
         handle = open_table(lake_of(self.settings), table)
-        return [] if handle is None else handle.to_pyarrow_table(["offset"])["offset"].to_pylist()
+        return [] if handle is None else handle.to_pyarrow_table(columns=["offset"])["offset"].to_pylist()
 
     @property
     def in_bronze(self):

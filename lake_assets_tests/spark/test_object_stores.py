@@ -203,8 +203,9 @@ def test_spark_reads_a_lake_in_s3_by_files_and_by_versions(tmp_path):
         options = {**s3.options, "aws_secret_access_key": "hush-hush"}
         for first in (0, 10):
             rows = pa.table({"n": range(first, first + 10), "key": ["a b%/ü=1"] * 10})
-            split = {"mode": "append", "partition_by": ["key"]}
-            write_deltalake(address, rows, storage_options=options, **split)
+            write_deltalake(
+                address, rows, mode="append", partition_by=["key"], storage_options=options
+            )
         said = run_program(_READS, [str(tmp_path), lake, name, json.dumps(options)])
     found = json.loads(said.splitlines()[-1])
     assert found["files"] == list(range(20))
