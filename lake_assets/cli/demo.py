@@ -81,7 +81,7 @@ def demo(
         report = run_once(
             load_settings(lake=folder), options, console=stderr, announce=_announce_phase
         )
-        _print_once(report, as_json=as_json)
+        show_once(report, folder, as_json=as_json)
         return
     options = Options(games=names, versions=versions, events=events, rate=rate or _RATE)
     _watch(options, lake)
@@ -146,7 +146,8 @@ def _as_line(snapshot: Snapshot) -> str:
     )
 
 
-def _print_once(report: OnceReport, *, as_json: bool) -> None:
+def show_once(report: OnceReport, folder: Path, *, as_json: bool) -> None:
+    """Print what a demo did, and where its tables are: they stay there."""
     if as_json:
         print(json.dumps(_as_json(report)))
         return
@@ -160,7 +161,8 @@ def _print_once(report: OnceReport, *, as_json: bool) -> None:
     passed = sum(not judged.violated for judged in report.judged.values())
     stdout.print(f"{passed} of {len(report.judged)} checks hold for every row", highlight=False)
     phases = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in report.seconds.items())
-    stdout.print(f"{report.produced:,} events; seconds: {phases}", highlight=False)
+    stdout.print(f"{report.produced:,} events; seconds: {phases}", highlight=False, soft_wrap=True)
+    stdout.print(f"the tables are in {folder}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _as_json(report: OnceReport) -> dict[str, object]:

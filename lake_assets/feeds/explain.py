@@ -23,6 +23,8 @@ def explain(problem: ErrorDetails) -> str:
         return f"{where} is no field; {suggest(str(loc[-1]), _fields_at(loc[:-1]))}"
     if kind == "model_type":
         return f"{where} must be a mapping of {', '.join(_fields_at(loc))}"
+    if kind == "tuple_type":
+        return f"{where} must be a list, such as [{_listed(problem['input'])}]"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     if kind == "value_error":
         return f"{where}: {message}"
@@ -68,6 +70,11 @@ def dotted(loc: Loc) -> str:
     """A place in a feed, as `gold[0].sql`."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return "".join(parts).removeprefix(".").removesuffix(".[key]")
+
+
+def _listed(value: object) -> str:
+    """What may stand in the list that was meant: a single name, or what stands for any."""
+    return value if isinstance(value, str) and value.isidentifier() else "a, b"
 
 
 def _shown(value: object) -> str:
