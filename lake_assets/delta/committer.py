@@ -29,7 +29,7 @@ from lake_assets.delta.table_owners import claim
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
-from lake_assets.storage.guard import ensure_writer, verify_writer
+from lake_assets.storage.guard import verify_writer
 from lake_assets.storage.store import Store
 
 _In = TypeVar("_In")
@@ -289,10 +289,8 @@ class Committer:
         return handle
 
     def fresh(self, table: TableRef) -> DeltaTable:
-        """The table's handle at its newest version; raises `LakeError` if there is no such one."""
-        handle = self._handles.fresh(table)
-        ensure_writer(self.store)  # behind the look: whoever takes us for dead now fences it
-        return handle
+        """The table's handle at its newest version; raises as `Handles.fresh`."""
+        return self._handles.fresh(table)
 
     def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
         with lake_errors(self.store.root):

@@ -8,6 +8,7 @@ from deltalake.exceptions import TableNotFoundError
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
+from lake_assets.storage.guard import ensure_writer
 from lake_assets.storage.store import Store
 
 
@@ -21,10 +22,10 @@ class Handles:
         self._lock = threading.Lock()
 
     def fresh(self, table: TableRef) -> DeltaTable:
-        """A table at its newest version.
+        """A table at its newest version, for a commit.
 
         Raises:
-            LakeError: there is no such table.
+            LakeError: there is no such table, or another machine writes the lake by now.
         """
         handle = self.find(table)
         if handle is None:
@@ -33,6 +34,7 @@ class Handles:
                 "there is no such table",
                 "Run the streams first",
             )
+        ensure_writer(self._store)  # behind the look: whoever takes us for dead now fences it
         return handle
 
     def find(self, table: TableRef) -> DeltaTable | None:

@@ -119,14 +119,26 @@ def _folder(name: str, path: Path, *, is_option: bool) -> Path:
 
 
 def _in_s3(path: Path) -> Path | None:
-    """A path in a bucket as it is kept, `s3:/bucket/path`; None of what is in none of S3's."""
+    """A path in a bucket as it is kept, `s3:/bucket/path`; None of what is in none of S3's.
+
+    Raises:
+        SettingsError: deltalake does not find all that it puts there.
+    """
     if not is_address(str(path)):
         return None
     try:
         place = LakeUri.parse(str(path))
     except LakeError:
         return None  # the complaint about addresses says so
-    return Path(str(place)) if place.scheme == S3 else None
+    if place.scheme != S3:
+        return None
+    if place.for_deltalake() != str(place):
+        # deltalake (1.6.6) looks for checkpoints under a name that is encoded twice.
+        fact = f"is {str(place)!r}, and Delta's library cannot use characters that addresses encode"
+        raise SettingsError(
+            f"{_PREFIX}LAKE", fact, "Use letters, digits, `-`, `_`, `.`, `=` and `/`"
+        )
+    return Path(str(place))
 
 
 def java_environment() -> dict[str, str]:

@@ -290,6 +290,13 @@ def test_a_lake_may_be_in_s3(monkeypatch, given):
     assert load_settings() == found
 
 
+@pytest.mark.parametrize("path", ["some lake", "100%", "l\u00e4ke"])
+def test_a_path_in_s3_that_deltalake_encodes_is_refused(monkeypatch, path):
+    monkeypatch.setenv("LAKE_ASSETS_LAKE", f"s3://bucket/{path}")
+    with pytest.raises(SettingsError, match="characters that addresses encode"):
+        load_settings()
+
+
 @pytest.mark.parametrize("given", ["gs://bucket/lake", "s3://bucket/../x"])
 def test_another_store_than_s3_is_refused_for_a_lake(monkeypatch, given):
     monkeypatch.setenv("LAKE_ASSETS_LAKE", given)
