@@ -93,13 +93,13 @@ def write_commit(
         raise overtaken(commit.table, str(problem)) from problem
 
 
-class Told(TypedDict, total=False):
+class CommitOptions(TypedDict, total=False):
     """Arguments that all of deltalake's operations take."""
 
     commit_properties: CommitProperties
 
 
-def once(store: Store) -> Told:
+def once(store: Store) -> CommitOptions:
     """What deltalake is told beside, so that it tries a commit once where `_retries` says so."""
     retries = _retries(store)
     return {} if retries is None else {"commit_properties": CommitProperties({}, retries)}
