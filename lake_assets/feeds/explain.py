@@ -22,7 +22,7 @@ def explain(problem: ErrorDetails) -> str:
     if kind == "extra_forbidden":
         return f"{where} is no field; {suggest(str(loc[-1]), _fields_at(loc[:-1]))}"
     if kind == "model_type":
-        return f"{where} must be a mapping of {', '.join(_fields_at(loc))}"
+        return f"{where} must be {_mapping_at(loc)}"
     if kind == "tuple_type":
         return f"{where} must be a list, such as [{_listed(problem['input'])}]"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
@@ -37,6 +37,13 @@ def suggest(name: str, fields: list[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"fields here are {', '.join(fields)}" if fields else "there are none yet"
+
+
+def _mapping_at(loc: Loc) -> str:
+    fields = _fields_at(loc)
+    if fields == ["env"]:
+        return "{env: NAME}, the environment variable that has the secret"
+    return f"a mapping of {', '.join(fields)}"
 
 
 def _fields_at(loc: Loc) -> list[str]:
