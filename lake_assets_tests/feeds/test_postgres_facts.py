@@ -33,7 +33,7 @@ run: "0 * * * *"
         ("[purchase_id]", "[a, a]", "a"),
         ("[purchase_id]", "[purchase_id]\n    late: 0", "late"),
         ("[purchase_id]", "[purchase_id]\n    late: soon", "late"),
-        ("[purchase_id]", "[purchase_id]\n    password: secret", "password must be {env: NAME}, the env"),
+        ("[purchase_id]", "[purchase_id]\n    password: secret", "must be {env: NAME}, the env"),
         ("id int", "_ordinal int", "_ordinal"),
     ],
 )
