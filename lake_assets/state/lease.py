@@ -134,7 +134,7 @@ class LakeLease:
     def is_fenced(self) -> bool:
         """Whether no earlier holder can commit any more; raises as `verify` does."""
         found = _read(self._file())
-        return found is not None and found.token == self.token and found.is_fenced
+        return found is not None and self._is_ours(found) and found.is_fenced
 
     def renew(self, *, is_fenced: bool = False) -> bool:
         """Renew it, and note that earlier holders are fenced; False if it is another's by now.
@@ -158,13 +158,17 @@ class LakeLease:
         with lock(self.state_dir / _LOCK):
             file = self._file()
             found = _read(file)
-            if found is not None and found.token == self.token:
+            if found is not None and self._is_ours(found):
                 file.write(_LEASE.dump_json(replace(found, is_released=True)))
 
     def lost(self) -> LeaseLostError:
         """The error of one that is another's by now; raises as `renew`."""
         found = _read(self._file())
         return LeaseLostError(str(self.root), "nobody" if found is None else found.place)
+
+    def _is_ours(self, found: Lease) -> bool:
+        # Tokens begin anew where the file was deleted under its holder.
+        return (found.token, found.holder) == (self.token, self._own().holder)
 
     def _file(self) -> ConditionalFile:
         return ConditionalFile(self.root / FILE, self.options)
@@ -215,7 +219,7 @@ def _keep(lease: LakeLease, ended: threading.Event) -> None:
             if not lease.renew():
                 _LOG.error("%s", lease.lost())
                 return
-        except LakeError as problem:
+        except (LakeError, OSError) as problem:
             _LOG.warning("the lease was not renewed: %s", problem)
 
 

@@ -157,3 +157,29 @@ def test_a_damaged_lease_is_said_and_left(s3, root, make):
     with pytest.raises(LakeError, match="is no lease"), make().held(sleep):
         pass
     assert store.get(root / "_lease.json") == b'{"token": '
+
+
+def test_a_lease_that_was_deleted_under_its_holder_and_taken_by_another_is_not_given_back(
+    s3, root, make
+):
+    store = ObjectStore(root, s3.options)
+    with ExitStack() as held:
+        with make().held(sleep):
+            store.delete(root / "_lease.json")
+            other = held.enter_context(make("two").held(sleep))
+            assert other.token == 1
+        assert not noted(s3, root)["is_released"]
+        other.verify()
+
+
+def test_a_disk_that_takes_no_note_does_not_end_the_renewals(s3, root, make):
+    with make().held(sleep) as lease:
+        note = lease.state_dir / "lease.json"
+        note.unlink()
+        note.mkdir()
+        beat, deadline = int(str(noted(s3, root)["beat"])), time.monotonic() + 30
+        while int(str(noted(s3, root)["beat"])) < beat + 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        note.rmdir()
+        lease.ensure()
