@@ -2,21 +2,14 @@
 
 from collections.abc import Iterable
 
-from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.table_log import TableLog, log_of, table_folders
 from lake_assets.model.tables import TABLE_NAME, Layer, TableRef, quarantine_of
 from lake_assets.storage.store import Store
 
 
 def tables_in(lake: Store, layers: Iterable[Layer] = Layer) -> list[TableRef]:
     """All Delta tables of a lake, whoever made them; or of some of its layers."""
-    return [
-        table
-        for layer in layers
-        for name in lake.folders(lake.root / layer.value)
-        if TABLE_NAME.fullmatch(name)
-        for table in [TableRef(layer=layer, name=name)]
-        if log_of(lake, table).exists()
-    ]
+    return [table for table in table_folders(lake, layers) if log_of(lake, table).exists()]
 
 
 def other_tables_in(lake: Store) -> list[str]:

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lake_assets.delta.log_tail import actions_of, last_checkpoint, newest_version, path_of
-from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
+from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of, table_folders
 from lake_assets.errors import LakeError
 from lake_assets.model.lake_uri import LakeUri
-from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
+from lake_assets.model.tables import TableRef
 from lake_assets.runtime.atomic_write import replace_bytes, replace_text
 from lake_assets.runtime.file_lock import lock
 from lake_assets.storage.store import Store
@@ -65,7 +65,7 @@ def _recover_all(lake: Store, state_dir: Path, boot_id: str) -> list[SetAside]:
     done = _noted(note, boot_id)
     set_aside: list[SetAside] = []
     seen: dict[str, _Mark] = {}
-    for table in _tables(lake):
+    for table in table_folders(lake):
         log, aside = log_of(lake, table), _Aside(table, state_dir / "torn" / table.relative)
         set_aside += _recover(log, aside, _known_version(log, done.get(table.relative)))
         if mark := _mark_of(log):
@@ -108,12 +108,6 @@ def newest_whole_version(log: TableLog) -> int | None:
 
 _Mark: TypeAlias = tuple[int, str]
 """What tells a log from a copy that took its place: version and `FileStat.tag` of a commit."""
-
-
-def _tables(lake: Store) -> Iterator[TableRef]:
-    for layer in Layer:
-        for name in filter(TABLE_NAME.fullmatch, lake.folders(lake.root / layer.value)):
-            yield TableRef(layer=layer, name=name)
 
 
 def _newest(log: TableLog) -> int | None:

@@ -11,9 +11,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from lake_assets.delta.log_tail import newest_version
-from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.table_log import TableLog, log_of, table_folders
 from lake_assets.errors import LakeError
-from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
 from lake_assets.storage.store import Store
 
 _AT_ONCE = 32
@@ -37,12 +36,7 @@ def fence_tables(lake: Store, token: int) -> int:
         LeaseLostError: another machine has the lease by now.
         LakeError: the store cannot be read or written.
     """
-    tables = [
-        TableRef(layer=layer, name=name)
-        for layer in Layer
-        for name in lake.folders(lake.root / layer.value)
-        if TABLE_NAME.fullmatch(name)
-    ]
+    tables = list(table_folders(lake))
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fence") as pool:
         logs = (log_of(lake, table) for table in tables)
         list(pool.map(lambda log: _fence(log, token), logs))

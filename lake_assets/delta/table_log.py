@@ -5,7 +5,7 @@ at its root.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.table_paths import data_file
 from lake_assets.model.lake_uri import LakeUri
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
 
@@ -117,6 +117,13 @@ def log_of(lake: Store, table: TableRef) -> TableLog:
         folder = Path(table.outside)
         return TableLog(LocalStore.at(folder), LakeUri.local(folder))
     return TableLog(lake, lake.root / table.relative)
+
+
+def table_folders(lake: Store, layers: Iterable[Layer] = Layer) -> Iterator[TableRef]:
+    """All folders of a lake that a table may have, whether there is one or not."""
+    for layer in layers:
+        for name in filter(TABLE_NAME.fullmatch, lake.folders(lake.root / layer.value)):
+            yield TableRef(layer=layer, name=name)
 
 
 def drop_table(lake: Store, table: TableRef) -> None:

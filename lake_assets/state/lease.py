@@ -145,13 +145,10 @@ class LakeLease:
         with lock(self.state_dir / _LOCK):
             file, at = self._file(), steady_s()
             found = _read(file)
-            if found is None or found.is_released or found.token != self.token:
+            if found is None or found.is_released or not self._is_ours(found):
                 return False
-            decision = decide(found, self._own(), None, at)
-            if isinstance(decision, Wait):
-                return False
-            lease = replace(decision.lease, is_fenced=is_fenced or decision.lease.is_fenced)
-            return self._write(file, lease, at)
+            is_fenced = is_fenced or found.is_fenced
+            return self._write(file, replace(found, beat=found.beat + 1, is_fenced=is_fenced), at)
 
     def give_back(self) -> None:
         """Let others have it at once; raises as `renew`."""

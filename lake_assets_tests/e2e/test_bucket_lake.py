@@ -116,7 +116,7 @@ def test_streams_that_are_killed_lose_nothing_and_double_nothing(lake):
         before = len(lake.places(silver_of("uno")))
         with streaming(lake.settings):
             wait_for(partial(lake.has_more_than, before), "rows in silver", within_s=120)
-            time.sleep(chance.uniform(0, 2))
+            time.sleep(chance.uniform(0, 2))  # so that it dies at any moment of its way
     lake.produce(100)
     done = lake_assets(lake.settings, "stream", "--until-caught-up")
     assert done.returncode == 0, done.stderr
