@@ -58,6 +58,7 @@ class Committer:
         self._handles = Handles(store)
         self._checkpoints = Checkpoints(store)
         self._restores = RestoreGuard(store)
+        self._judged: dict[TableRef, Batch] = {}
         self._appends = Appends(store, self._unrestored, self._checkpoints, self._judge)
 
     def close(self) -> None:
@@ -153,7 +154,8 @@ class Committer:
     def append(self, commits: Sequence[Commit], batch: Batch) -> list[TableRef]:
         """Commit a batch's files to their tables, each table at most once for this batch.
 
-        A commit may remove files in the same step; what others append meanwhile stays.
+        A commit may remove files in the same step; what others append meanwhile stays. All are
+        judged first, unless they just were.
 
         Returns:
             The tables that had the batch already, from a run that died on its way.
@@ -169,10 +171,10 @@ class Committer:
             take = self._append_or_replace if commit.removed else self._appends.add
             return None if take(commit, batch) else commit.table
 
-        self.judge(commits, batch)
+        if [c for c in commits if self._judged.pop(c.table, None) != batch]:
+            self.judge(commits, batch)
         self.flush()
-        skipped = self._each(append_one, list(commits))
-        return [table for table in skipped if table is not None]
+        return [table for table in self._each(append_one, list(commits)) if table is not None]
 
     def judge(self, commits: Sequence[Commit], batch: Batch) -> None:
         """Refuse commits that their tables do not allow; raises as `delta.feature_gate`."""
@@ -185,6 +187,7 @@ class Committer:
 
         sure = self._appends.is_judged
         self._each(judge_one, [c for c in commits if c.removed or not sure(c.table, batch)])
+        self._judged |= {commit.table: batch for commit in commits if not commit.removed}
 
     def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
         ensure_seen(handle, commit)  # else it is judged by a table that it was not made for
@@ -251,14 +254,12 @@ class Committer:
             CommitConflictError: a table is not at the version that its commit was made for.
             TableFeatureError, ConstraintViolatedError: as `judge`; no table is changed.
         """
-        columns = as_delta(schema)
 
         def judge_one(commit: Commit) -> DeltaTable:
-            handle = self._unrestored(commit.table)
-            self._judge(handle, commit, schema)
+            self._judge(handle := self._unrestored(commit.table), commit, schema)
             return handle
 
-        handles = self._each(judge_one, list(commits))
+        handles, columns = self._each(judge_one, list(commits)), as_delta(schema)
         self.flush()
         pairs = list(zip(handles, commits, strict=True))
         self._each(lambda one: write_commit(self._checkpoints, *one, columns, (), by), pairs)
