@@ -4,10 +4,8 @@ Each commit of a micro-batch carries `(app_id, version)`, so a batch that runs a
 table by table. deltalake accepts an older version without complaint, so the check is made here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -26,14 +24,12 @@ from lake_assets.delta.restores import RestoreGuard
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim
+from lake_assets.delta.table_pool import TablePool
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.guard import verify_writer
 from lake_assets.storage.store import Store
-
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 _TRIES = 5
 """Tries of a commit whose table another process changed meanwhile."""
@@ -54,9 +50,10 @@ class Committer:
         """
         self._check_constraints, self._threads = check_constraints, threads
         self.store, self._once = store, once(store)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles = Handles(store)
         self._checkpoints = Checkpoints(store)
+        self._pool = TablePool(store, threads, before=self._checkpoints.ensure_none_failed)
+        self._each = self._pool.each
         self._restores = RestoreGuard(store)
         self._judged: dict[TableRef, Batch] = {}
         self._appends = Appends(store, self._unrestored, self._checkpoints, self._judge)
@@ -67,7 +64,7 @@ class Committer:
         Raises:
             LakeError: a log checkpoint could not be written.
         """
-        self._pool.shutdown()
+        self._pool.close()
         with lake_errors(self.store.root):
             self._checkpoints.close()
 
@@ -185,8 +182,11 @@ class Committer:
             elif not is_done(handle := self._unrestored(commit.table), batch):
                 self._judge(handle, commit)
 
-        sure = self._appends.is_judged
-        self._each(judge_one, [c for c in commits if c.removed or not sure(c.table, batch)])
+        def is_sure(commit: Commit) -> bool:
+            return not commit.removed and self._appends.is_judged(commit.table, batch)
+
+        sure = self._pool.look_at_each(is_sure, commits)
+        self._each(judge_one, [c for c, known in zip(commits, sure, strict=True) if not known])
         self._judged |= {commit.table: batch for commit in commits if not commit.removed}
 
     def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
@@ -292,8 +292,3 @@ class Committer:
     def fresh(self, table: TableRef) -> DeltaTable:
         """The table's handle at its newest version; raises as `Handles.fresh`."""
         return self._handles.fresh(table)
-
-    def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-        with lake_errors(self.store.root):
-            self._checkpoints.ensure_none_failed()
-            return list(self._pool.map(act, items))
