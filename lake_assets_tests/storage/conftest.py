@@ -1,18 +1,38 @@
-"""A server that speaks S3, for the tests of this room."""
+"""Servers that speak S3, for the tests of this room and of others."""
 
 from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 
-from lake_assets_tests.storage.servers import S3Server, run_s3
+from lake_assets_tests.storage.servers import BOTH, S3Server, run_s3
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[S3Server]:
-    """A server for the whole run; use buckets of your own."""
+def moto() -> Iterator[S3Server]:
+    """A server for the whole run; use buckets of your own, and forgive what you let go wrong."""
     with run_s3() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def s3proxy() -> Iterator[S3Server]:
+    """Another one."""
+    with run_s3("s3proxy") as server:
+        yield server
+
+
+@pytest.fixture
+def s3(moto: S3Server) -> S3Server:
+    """A server; modules whose tests run on both say `either_s3` here."""
+    return moto
+
+
+@pytest.fixture(params=BOTH)
+def either_s3(request: pytest.FixtureRequest) -> S3Server:
+    """Each of the servers."""
+    server: S3Server = request.getfixturevalue(request.param)
+    return server
 
 
 @pytest.fixture

@@ -15,6 +15,11 @@ NO_RETRY = {"max_retries": "0", "timeout": "5s", "connect_timeout": "1s"}
 
 
 @pytest.fixture
+def s3(either_s3):
+    return either_s3
+
+
+@pytest.fixture
 def place(s3, bucket):
     return place_in(s3, LakeUri.parse(f"s3://{bucket}/some/lake"))
 

@@ -1,3 +1,3 @@
-from lake_assets_tests.storage.conftest import bucket, s3
+from lake_assets_tests.storage.conftest import bucket, moto, s3
 
-__all__ = ["bucket", "s3"]
+__all__ = ["bucket", "moto", "s3"]
