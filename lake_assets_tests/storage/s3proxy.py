@@ -31,7 +31,7 @@ _JAR = Artifact(
 _SETTINGS = """
 s3proxy.authorization=none
 s3proxy.endpoint=http://127.0.0.1:0
-jclouds.provider=transient-nio2
+jclouds.provider=transient
 jclouds.identity=local
 jclouds.credential=local
 """

@@ -33,6 +33,7 @@ class S3Server:
     """A running server."""
 
     url: str
+    kind: Kind
 
     @property
     def options(self) -> dict[str, str]:
@@ -131,6 +132,6 @@ def run_s3(kind: Kind = "moto", trusting: int | None = None) -> Iterator[S3Serve
         )
         assert front.stdout is not None
         try:
-            yield S3Server(f"http://127.0.0.1:{int(front.stdout.readline())}")
+            yield S3Server(f"http://127.0.0.1:{int(front.stdout.readline())}", kind)
         finally:
             front.communicate(timeout=30)

@@ -25,7 +25,8 @@ def place(s3, bucket):
 
 
 def place_in(server: S3Server, folder: LakeUri) -> Place:
-    return Place(ObjectStore(folder, server.options), folder, clock_s=1.1, page=PAGE)
+    store, is_java = ObjectStore(folder, server.options), server.kind == "s3proxy"
+    return Place(store, folder, clock_s=1.1, page=PAGE, has_java_s_order=is_java)
 
 
 class TestS3(StoreContract):
@@ -33,7 +34,11 @@ class TestS3(StoreContract):
 
 
 class TestTheRootOfABucket(StoreContract):
-    """The same without a path in the bucket."""
+    """The same without a path in the bucket, on one of the servers."""
+
+    @pytest.fixture
+    def s3(self, moto):
+        return moto
 
     @pytest.fixture
     def place(self, s3, bucket):

@@ -1,4 +1,4 @@
-"""Servers that speak S3, for the tests of this room and of others."""
+"""Servers that speak S3, one of a kind for all tests of a process, and buckets of a test's own."""
 
 from collections.abc import Iterator
 from uuid import uuid4
