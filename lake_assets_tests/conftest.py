@@ -31,6 +31,9 @@ from lake_assets.spark.session import start_session
 from lake_assets_tests import spark_sessions
 from lake_assets_tests.services.secured import Secured, secured_broker
 from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
+from lake_assets_tests.storage.fixtures import bucket, either_s3, moto, s3, s3proxy
+
+__all__ = ["bucket", "either_s3", "moto", "s3", "s3proxy"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets

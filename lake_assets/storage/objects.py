@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import Any
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, PreconditionError
+from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
 from lake_assets.errors import LakeError
-from lake_assets.model.lake_uri import LakeUri
+from lake_assets.model.lake_uri import S3, LakeUri
 from lake_assets.storage.object_errors import ensure_bucket, told
-from lake_assets.storage.open_bucket import open_bucket
+from lake_assets.storage.open_bucket import Bucket, open_bucket
 from lake_assets.storage.store import STAGED, FileStat, Readable, Writing
 
 _PART_BYTES = 8 * 1024 * 1024
@@ -31,6 +31,10 @@ _READ_BYTES = 1024 * 1024
 
 _LISTED = 1_000
 """Names of a bucket in one answer."""
+
+_ONE_BY_ONE = {"aws_disable_bulk_delete": "true"}
+_NOT_KNOWN = "501 Not Implemented"
+"""What a server answers that has not all of S3."""
 
 
 class ObjectStore:
@@ -51,6 +55,7 @@ class ObjectStore:
         self.root = root
         self.options = dict(options)
         self._store = open_bucket(root, options)
+        self._one_by_one: Bucket | None = None
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it: a put that the store makes only where there is no such file."""
@@ -127,7 +132,7 @@ class ObjectStore:
         key = self._key(file)
         with told(file, "deleted"):
             try:
-                obstore.delete(self._store, key)
+                self._delete(key)
             except FileNotFoundError as problem:
                 ensure_bucket(file, problem)
 
@@ -141,7 +146,19 @@ class ObjectStore:
             ordered = sorted(names, reverse=True)
             ordered.sort(key=lambda name: not name.startswith(begins))
             for start in range(0, len(ordered), _LISTED):
-                obstore.delete(self._store, ordered[start : start + _LISTED])
+                self._delete(ordered[start : start + _LISTED])
+
+    def _delete(self, keys: str | list[str]) -> None:
+        """Delete them in one request, or one by one where the store knows no such request."""
+        if self._one_by_one is None:
+            try:
+                obstore.delete(self._store, keys)
+            except BaseError as problem:
+                if self.root.scheme != S3 or _NOT_KNOWN not in str(problem):
+                    raise
+                self._one_by_one = open_bucket(self.root, {**self.options, **_ONE_BY_ONE})
+        if self._one_by_one is not None:
+            obstore.delete(self._one_by_one, keys)
 
     @contextmanager
     def open_for_writing(self, file: LakeUri, *, durable: bool = False) -> Iterator[Writing]:  # noqa: ARG002 - each is

@@ -20,16 +20,14 @@ from lake_assets.parquet.data_file import write_file
 from lake_assets.state.lease import LakeLease
 from lake_assets.storage.fenced import FencedStore
 from lake_assets_tests.sample import silver_of
-from lake_assets_tests.storage.servers import run_s3
 
 UNO, CHESS, NEW = silver_of("uno"), silver_of("chess"), silver_of("new")
 SCHEMA = pa.schema([("n", pa.int64())])
 
 
-@pytest.fixture(scope="module")
-def s3():
-    with run_s3() as server:
-        yield server
+@pytest.fixture
+def s3(either_s3):
+    return either_s3
 
 
 @dataclass(frozen=True, kw_only=True)

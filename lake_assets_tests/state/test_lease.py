@@ -15,15 +15,13 @@ from lake_assets.model.lake_uri import LakeUri
 from lake_assets.state.lease import LakeLease
 from lake_assets.storage.objects import ObjectStore
 from lake_assets_tests.programs import run_program
-from lake_assets_tests.storage.servers import run_s3
 
 LASTS_S = 1.5
 
 
-@pytest.fixture(scope="module")
-def s3():
-    with run_s3() as server:
-        yield server
+@pytest.fixture
+def s3(either_s3):
+    return either_s3
 
 
 @pytest.fixture
