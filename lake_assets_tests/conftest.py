@@ -138,9 +138,17 @@ def _needs_java(item: pytest.Item) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How far the test of random faults goes."""
+    """How far tests go that draw what happens."""
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
     parser.addoption("--steps", type=int, default=10, help="of each sequence of random faults")
+    parser.addoption("--examples", type=int, default=2, help="of each random test with Spark")
+
+
+@pytest.fixture(scope="session")
+def random_examples(request: pytest.FixtureRequest) -> int:
+    """How many examples a test draws for each of which Spark works for seconds."""
+    examples: int = request.config.getoption("--examples")
+    return examples
 
 
 @pytest.fixture(scope="session")

@@ -237,11 +237,11 @@ HAPPENING = st.tuples(st.sampled_from(HAPPENINGS), st.integers(0, 1000), GAMERS)
 ROUNDS = st.lists(st.lists(HAPPENING, min_size=1, max_size=4), min_size=3, max_size=4)
 
 
-def test_views_of_views_equal_a_recomputation_whatever_happened(settings, spark, tmp_path_factory):
+def test_views_of_views_equal_a_recomputation_whatever_happened(settings, spark, tmp_path_factory, random_examples):
     happened = set()
 
     @examples(
-        max_examples=5,
+        max_examples=random_examples,
         deadline=None,
         derandomize=True,
         phases=[Phase.generate],

@@ -78,11 +78,11 @@ class World:
 
 
 @pytest.mark.parametrize("bucket_rows", [1, 1000])
-def test_a_keyed_table_is_what_all_changes_come_to(spark, tmp_path_factory, bucket_rows):
+def test_a_keyed_table_is_what_all_changes_come_to(spark, tmp_path_factory, bucket_rows, random_examples):
     modes = set()
 
     @settings(
-        max_examples=5,
+        max_examples=random_examples,
         deadline=None,
         derandomize=True,
         phases=[Phase.generate],

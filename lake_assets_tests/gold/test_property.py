@@ -270,12 +270,12 @@ def nearby(monkeypatch):
     [(VIEW, False, 1), (VIEW, True, 1000), (FOLDED, True, 1), (FOLDED, True, 1000)],
 )
 def test_a_view_equals_a_recomputation_whatever_happened(
-    spark, tmp_path_factory, nearby, view, is_streamed, bucket_rows
+    spark, tmp_path_factory, random_examples, nearby, view, is_streamed, bucket_rows
 ):
     modes = set()
 
     @settings(
-        max_examples=4,
+        max_examples=random_examples,
         deadline=None,
         derandomize=True,
         phases=[Phase.generate],
