@@ -24,6 +24,7 @@ from lake_assets.runtime.steady_clock import steady_s
 from lake_assets.state.files import ensure_writable
 from lake_assets.state.lease_rules import Lease, Wait, Watched, decide
 from lake_assets.storage.conditional import ConditionalFile
+from lake_assets.storage.conditions import ensure_conditions
 
 _LOG = logging.getLogger(__name__)
 
@@ -90,6 +91,7 @@ class LakeLease:
 
         Raises:
             LeaseHeldError: another machine or state folder has it, and lives.
+            NoConditionsError: the bucket's store cannot keep a second one off.
             LakeError: the bucket or the state folder cannot be read or written.
         """
         ensure_writable(self.state_dir)
@@ -167,6 +169,10 @@ class LakeLease:
         # Tokens begin anew where the file was deleted under its holder.
         return (found.token, found.holder) == (self.token, self._own().holder)
 
+    def _is_held_here(self) -> bool:
+        found = _read(self._file())
+        return found is not None and found.holder == self._own().holder and not found.is_released
+
     def _file(self) -> ConditionalFile:
         return ConditionalFile(self.root / FILE, self.options)
 
@@ -179,6 +185,8 @@ class LakeLease:
 
     def _taken(self, stopped: Callable[[float], bool]) -> "LakeLease":
         watched: Watched | None = None
+        if not self._is_held_here():
+            ensure_conditions(self.root, self.options)
         while True:
             found = self._try(watched)
             if isinstance(found, int):
