@@ -110,6 +110,10 @@ class NoBucketError(LakeError):
     """A bucket is not there."""
 
 
+class StoreAwayError(LakeError):
+    """A bucket's store does not answer, or is overloaded; asked later, it may."""
+
+
 class NoConditionsError(LakeError):
     """A store puts a file whatever is there already, so that two writers lose each other's rows."""
 

@@ -31,9 +31,9 @@ from lake_assets.spark.session import start_session
 from lake_assets_tests import spark_sessions
 from lake_assets_tests.services.secured import Secured, secured_broker
 from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
-from lake_assets_tests.storage.fixtures import bucket, either_s3, moto, s3, s3proxy
+from lake_assets_tests.storage.fixtures import bucket, either_s3, lake_server, moto, s3, s3proxy
 
-__all__ = ["bucket", "either_s3", "moto", "s3", "s3proxy"]
+__all__ = ["bucket", "either_s3", "lake_server", "moto", "s3", "s3proxy"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
@@ -138,7 +138,8 @@ def _needs_java(item: pytest.Item) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How far the test of random faults goes."""
+    """How far the test of random faults goes, and where lakes in a bucket are."""
+    parser.addoption("--s3", choices=("moto", "s3proxy"), default="s3proxy", help="of long tests")
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
     parser.addoption("--steps", type=int, default=10, help="of each sequence of random faults")
 
