@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psutil
 import pytest
+from hypothesis import HealthCheck, Phase
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from pydantic import SecretStr
@@ -31,9 +33,9 @@ from lake_assets.spark.session import start_session
 from lake_assets_tests import spark_sessions
 from lake_assets_tests.services.secured import Secured, secured_broker
 from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
-from lake_assets_tests.storage.fixtures import bucket, either_s3, moto, s3, s3proxy
+from lake_assets_tests.storage.fixtures import bucket, either_s3, lake_server, moto, s3, s3proxy
 
-__all__ = ["bucket", "either_s3", "moto", "s3", "s3proxy"]
+__all__ = ["bucket", "either_s3", "lake_server", "moto", "s3", "s3proxy"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
@@ -138,17 +140,23 @@ def _needs_java(item: pytest.Item) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How far tests go that draw what happens."""
+    """How far tests go that draw what happens, and where lakes in a bucket are."""
+    parser.addoption("--s3", choices=("moto", "s3proxy"), default="s3proxy", help="of long tests")
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
     parser.addoption("--steps", type=int, default=10, help="of each sequence of random faults")
     parser.addoption("--examples", type=int, default=2, help="of each random test with Spark")
 
 
 @pytest.fixture(scope="session")
-def random_examples(request: pytest.FixtureRequest) -> int:
-    """How many examples a test draws for each of which Spark works for seconds."""
-    examples: int = request.config.getoption("--examples")
-    return examples
+def few_examples(request: pytest.FixtureRequest) -> hypothesis.settings:
+    """For tests in which Spark works for seconds on each example; `--examples 50` draws more."""
+    return hypothesis.settings(
+        max_examples=request.config.getoption("--examples"),
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from obstore.exceptions import BaseError
 
-from lake_assets.errors import LakeError, NoBucketError, first_line
+from lake_assets.errors import LakeError, NoBucketError, StoreAwayError, first_line
 from lake_assets.model.lake_uri import AZURE, GCS, S3, LakeUri
 
 CREDENTIALS = {
@@ -39,6 +39,9 @@ _PANIC = "PanicException"
 """What obstore raises where it cannot make a request: no `Exception`, and of no module."""
 
 _NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
+
+
+_BROKEN = ("500 Internal", "502 Bad Gateway", "504 Gateway", "InternalError")
 
 
 @contextmanager
@@ -89,10 +92,14 @@ def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
     elif any(word in text for word in _TOO_OFTEN):
         fact = f"cannot be {what}: the store is asked too often, or is overloaded"
         step = "Wait; ask for less at once, or raise what the bucket allows"
+        return StoreAwayError(str(file), fact, step)
     elif _NOT_BUILT in text:
         fact = f"cannot be {what}: its endpoint is none, or is http:// and that is not allowed"
         step = "Correct the endpoint; to do without encryption, set aws_allow_http to true"
     elif any(word in text for word in _NO_ANSWER):
         fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
-        step = "Check its endpoint and the network"
+        return StoreAwayError(str(file), fact, "Check its endpoint and the network")
+    elif any(word in text for word in _BROKEN):
+        fact = f"cannot be {what}: the store has an error of its own ({first_line(problem)})"
+        return StoreAwayError(str(file), fact, "Wait, or look at the store's log")
     return LakeError(str(file), fact, step)

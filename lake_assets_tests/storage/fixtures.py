@@ -36,6 +36,13 @@ def either_s3(request: pytest.FixtureRequest) -> S3Server:
 
 
 @pytest.fixture
+def lake_server(request: pytest.FixtureRequest) -> S3Server:
+    """What long tests of lakes in a bucket run on; `--s3` says which of the servers."""
+    server: S3Server = request.getfixturevalue(request.config.getoption("--s3"))
+    return server
+
+
+@pytest.fixture
 def bucket(s3: S3Server) -> str:
     """A bucket of the test's own."""
     name = f"bucket-{uuid4()}"

@@ -6,7 +6,6 @@ Ends with its standard input. What goes wrong is told at `/_test/…`; `servers`
 
 import http.client
 import json
-import os
 import re
 import socket
 import sys
@@ -16,34 +15,29 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
+
+from lake_assets_tests.storage.servers import PAGE
 
 Environ: TypeAlias = dict[str, Any]
 Start: TypeAlias = Callable[..., Any]
 Answer: TypeAlias = tuple[str, list[tuple[str, str]], bytes]
 """Status, headers and body."""
 
-PAGE = 100
-"""Names that the server tells at once; S3 tells a thousand."""
+_PASSED_OVER = {"blind": ("HTTP_IF_NONE_MATCH",), "unversioned": ("HTTP_IF_MATCH",)}
+"""Conditions that do not count, by what goes wrong."""
 
-_CONDITIONS = ("HTTP_IF_NONE_MATCH", "HTTP_IF_MATCH")
 _OWN = {"connection", "transfer-encoding", "date", "server"}
 """Headers that the front's own server says."""
 
-_UPLOADS = rb"<Contents><Key>(\.mpus-[^<]*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})</Key>.*?</Contents>"
+_UUID = rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_UPLOADS = rb"<Contents><Key>(\.mpus-[^<]*|" + _UUID + rb")</Key>.*?</Contents>"
 """Of S3Proxy: it keeps unfinished uploads right in the bucket, where S3 shows none."""
 
 
 def before_moto() -> Callable[[Environ], Answer]:
-    """What moto answers, in this process."""
-    os.environ["MOTO_S3_DEFAULT_MAX_KEYS"] = str(PAGE)
-    if len(sys.argv) > 2:  # requests until it looks at credentials
-        os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = sys.argv[2]
-    from moto.moto_server.werkzeug_app import (  # noqa: PLC0415 - after its settings
-        DomainDispatcherApplication,
-        create_backend_app,
-    )
-
+    """What moto answers, in this process; its settings are variables."""
     moto, turn = DomainDispatcherApplication(create_backend_app), threading.Lock()
 
     def ask(environ: Environ) -> Answer:
@@ -104,40 +98,45 @@ class Front:
             return [self._control(path, parse_qs(environ["QUERY_STRING"]))]
         said = [method, path, environ["QUERY_STRING"], environ.get("HTTP_RANGE", "")]
         self._asked.append(said)
-        fault = self._fault(environ, said)
-        does = fault["does"] if fault else ""
-        if fault and does == "error":
+        fault = self._fault(environ, said) or {"does": ""}
+        if fault["does"] == "error":
             start_response(f"{fault['status']} Refused", [("Content-Type", "application/xml")])
             return [f"<Error><Code>{fault['code']}</Code></Error>".encode()]
-        if fault and does == "stall":
-            self._forgiven.wait(float(fault["seconds"]))
-        if does == "torn":
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0) // 2)
-            return hung_up(environ)
-        if does == "blind":
-            for name in _CONDITIONS:
-                environ.pop(name, None)
-        status, headers, body = self._answer(environ, is_racing=does == "racing")
-        if does == "lost":
-            return hung_up(environ)
-        if fault and does == "lag" and "list-type" in environ["QUERY_STRING"]:
+        self._before(environ, fault, path)
+        status, headers, body = self._answer(environ, path)
+        if fault["does"] == "lost":
+            raise hung_up(environ)
+        if fault["does"] == "lag" and "list-type" in environ["QUERY_STRING"]:
             body = self._without_new(body, path, float(fault["seconds"]))
             headers = [one for one in headers if one[0].lower() != "content-length"]
         start_response(status, headers)
-        return [body[: len(body) // 2]] if does == "cut" else [body]
+        return [body[: len(body) // 2]] if fault["does"] == "cut" else [body]
 
-    def _answer(self, environ: Environ, *, is_racing: bool) -> Answer:
+    def _before(self, environ: Environ, fault: dict[str, str], path: str) -> None:
+        does = fault["does"]
+        if does == "stall":
+            self._forgiven.wait(float(fault["seconds"]))
+        if does == "torn":
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0) // 2)
+            raise hung_up(environ)
+        if does == "racing" and path not in self._came:
+            time.sleep(0.2)  # since it was looked whether it is there
+            environ.pop("HTTP_IF_NONE_MATCH", None)
+        for name in _PASSED_OVER.get(does, ()):
+            environ.pop(name, None)
+
+    def _answer(self, environ: Environ, path: str) -> Answer:
         # S3 looks whether a file is there and puts it in one step; moto (5.2) and S3Proxy (2.9) do
         # in two.
-        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
-        if method in {"GET", "HEAD"} or is_racing:
+        method = environ["REQUEST_METHOD"]
+        if method in {"GET", "HEAD"}:
             return self._ask(environ)
         with self._writing:
             answer = self._ask(environ)
             if method != "DELETE" and answer[0].startswith("200"):
-                self._came.setdefault(path.encode("latin-1").decode(), time.monotonic())
+                self._came.setdefault(path, time.monotonic())
             if method == "DELETE":
-                self._came.pop(path.encode("latin-1").decode(), None)
+                self._came.pop(path, None)
         return answer
 
     def _without_new(self, listed: bytes, path: str, seconds: float) -> bytes:
@@ -174,10 +173,10 @@ class Front:
         return None
 
 
-def hung_up(environ: Environ) -> Iterable[bytes]:
-    """No answer: the connection ends."""
+def hung_up(environ: Environ) -> ConnectionAbortedError:
+    """End the connection; what the server is told of it."""
     environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
-    raise ConnectionAbortedError
+    return ConnectionAbortedError()
 
 
 def main() -> None:
@@ -186,7 +185,8 @@ def main() -> None:
     ask = before_moto() if behind == "moto" else before(behind)
     server = make_server("127.0.0.1", 0, Front(ask), threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_port, flush=True)
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
     sys.stdin.read()  # until whoever started it ends
     server.shutdown()
 

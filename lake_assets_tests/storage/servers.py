@@ -17,9 +17,12 @@ import pytest
 
 from benchmarks.s3proxy import run_s3proxy
 from lake_assets.settings.load import load_settings
-from lake_assets_tests.storage.front import PAGE as PAGE
 
 Kind = Literal["moto", "s3proxy"]
+Fault = Literal["torn", "lost", "stall", "lag", "blind", "unversioned", "racing"]
+
+PAGE = 100
+"""Names that a server tells at once; S3 tells a thousand."""
 
 BOTH = ["moto", pytest.param("s3proxy", marks=pytest.mark.java)]
 """For tests that run on one as on the other."""
@@ -34,7 +37,7 @@ class S3Server:
     """A running server."""
 
     url: str
-    kind: Kind
+    kind: Kind = "moto"
 
     @property
     def options(self) -> dict[str, str]:
@@ -65,14 +68,16 @@ class S3Server:
             token: of a session, if only what is asked with it is refused.
         """
         does = "cut" if code == "cut" else "error"
-        told = {"method": method, "part": part, "code": code, "status": status, "times": times}
-        self._control("refuse", {**told, "does": does, **({} if token is None else {"token": token})})
+        told = {"method": method, "part": part, "code": code}
+        of: dict[str, str | float] = {"status": status, "times": times}
+        of |= {} if token is None else {"token": token}
+        self._control("refuse", {**of, **told, "does": does})
 
     def fail(
         self,
         method: str,
         part: str,
-        does: Literal["torn", "lost", "stall", "lag", "blind", "racing"],
+        does: Fault,
         *,
         times: int = ALWAYS,
         seconds: float = 0,
@@ -85,7 +90,8 @@ class S3Server:
             does: `torn`, the connection ends when half of a request is there, and nothing is done;
                 `lost`, it is done, and not answered; `stall`, it is done and answered so many
                 seconds later; `lag`, lists have no names that are younger than that; `blind`,
-                conditions do not count; `racing`, they are looked at before it is done.
+                puts happen where there is a file already; `unversioned`, in place of any version;
+                `racing`, whether there is one is looked at a moment before.
             times: that it does.
             seconds: of a server that stalls or lags.
         """
@@ -127,10 +133,12 @@ def run_s3(kind: Kind = "moto", trusting: int | None = None) -> Iterator[S3Serve
     """
     with ExitStack() as running:
         behind = "moto" if kind == "moto" else running.enter_context(_s3proxy())
-        command = [sys.executable, "-m", "lake_assets_tests.storage.front", behind]
+        variables = [f"MOTO_S3_DEFAULT_MAX_KEYS={PAGE}"]
+        variables += [] if trusting is None else [f"INITIAL_NO_AUTH_ACTION_COUNT={trusting}"]
+        program = [sys.executable, "-m", "lake_assets_tests.storage.front", behind]
         front = running.enter_context(
             subprocess.Popen(  # noqa: S603 - our own program
-                [*command, *([] if trusting is None else [str(trusting)])],
+                ["/usr/bin/env", *variables, *program],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
