@@ -28,7 +28,8 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.runtime.setup import Runtime, ensure_runtime
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
-from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings, SparkSettings
+from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.spark.session import start_session
 from lake_assets_tests import spark_sessions
 from lake_assets_tests.services.secured import Secured, secured_broker

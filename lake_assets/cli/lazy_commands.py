@@ -43,6 +43,7 @@ SUMMARIES: Mapping[str, str] = {
     "convert": (
         "Make a folder's Parquet files a Delta table where they are, without copying a byte."
     ),
+    "package": ("Make the archive that executors of a Spark cluster get their Python from."),
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),

@@ -14,6 +14,7 @@ from lake_assets.settings.access import access_complaint, kafka_complaint, witho
 from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
 from lake_assets.settings.masking import MaskingSettings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.settings.upkeep import (
     BackupSettings,
     DagsterSettings,
@@ -86,21 +87,6 @@ class RegistrySettings(RelatedGroup):
     @classmethod
     def _take_login_out_of_url(cls, given: Any) -> Any:  # noqa: ANN401 - whatever was given
         return without_login(given) if isinstance(given, dict) else given
-
-
-class SparkSettings(Group):
-    """The Spark application that runs streams and refreshes."""
-
-    master: str = "local[*]"
-    """A Spark master URL."""
-
-    driver_memory: str = "1g"
-    """Heap of the driver's JVM. Below 700m a batch of 1,000,000 rows spills; above 2g the demo no
-    longer keeps its 6 GB."""
-
-    conf: dict[str, SecretStr] = Field(default_factory=dict)
-    """Further Spark properties, as JSON; they win over ours. Masked as Kafka's options are, but
-    Spark itself puts properties on its JVM's command line: give it secrets in a file."""
 
 
 class StreamSettings(Group):

@@ -34,6 +34,7 @@ from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.rows import demux_names
 from lake_assets.spark.scan import Rows, ScannedFile, rows_in, scan
+from lake_assets.spark.task_slots import task_slots
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.storage.store import Store
 from lake_assets.streams.batch_attempts import BatchAttempts
@@ -266,7 +267,7 @@ class Follower:
             for file in found.files
             for place in [self._log.data_file(file.path)]
         ]
-        cores = self.session.sparkContext.defaultParallelism
+        cores = task_slots(self.session)
         return scan(
             self.session,
             self._lake,

@@ -17,7 +17,8 @@ from deltalake import DeltaTable
 
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import child_environment
-from lake_assets.settings.schema import SparkSettings, StreamSettings
+from lake_assets.settings.schema import StreamSettings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.state.files import is_locked
 from lake_assets_tests.commandline import COMMAND, lake_assets_here
 from lake_assets_tests.e2e.dev import wait_for
