@@ -27,7 +27,13 @@ _PREFIX = "LAKE_ASSETS_"
 
 _environment_lock = threading.RLock()
 
-_JSON = {"kafka": "options", "spark": "conf", "backup": "options", "storage": "options"}
+_JSON = {
+    "kafka": "options",
+    "spark": "conf",
+    "backup": "options",
+    "storage": "options",
+    "catalog": "options",
+}
 """By group, the field that is a JSON object."""
 
 
