@@ -20,7 +20,6 @@ from lake_assets.catalog.entries import (
     database_of,
 )
 from lake_assets.catalog.types import type_in_words
-from lake_assets.catalog.upstream import upstream_of
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_owners import owners_in
 from lake_assets.gold.column_lineage import ViewWords
@@ -41,6 +40,7 @@ from lake_assets.model.tables import (
     landed_of,
     waiting_of,
 )
+from lake_assets.model.upstream import upstream_of
 from lake_assets.settings.catalog import CatalogSettings
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.noted_columns import in_words, noted_columns_of

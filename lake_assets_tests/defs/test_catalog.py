@@ -2,9 +2,9 @@ import dagster as dg
 import pytest
 
 from lake_assets.catalog.sync import registered_tables
+from lake_assets.definitions import assemble
 from lake_assets.defs.catalog import build
 from lake_assets.defs.lake_scope import lake_tags
-from lake_assets.definitions import assemble
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.catalog.conftest import of_unity, unity, unity_server
 from lake_assets_tests.catalog.lakes import FEED, fill
@@ -49,19 +49,15 @@ def test_names_of_others_are_told(lake, instance, tmp_path):
     assert f"is registered by lake {lake_id(lake)}" in told["conflicts"].value
 
 
-def test_a_schedule_waits_for_a_run_that_is_at_it(lake, instance):
+def test_a_schedule_waits_for_a_run_that_is_at_it(lake, stored):
     found = assemble(lake, [FEED])
     dg.Definitions.validate_loadable(found)
     schedule = found.get_repository_def().get_schedule_def("catalog_schedule")
     assert schedule.cron_schedule == "*/15 * * * *"
 
-    def tick():
-        context = dg.build_schedule_context(instance)
-        return schedule.evaluate_tick(context)
-
-    assert len(tick().run_requests) == 1
-    job = build(lake, [FEED]).resolve_job_def("catalog")
-    instance.create_run_for_job(
-        job, status=dg.DagsterRunStatus.STARTED, tags=lake_tags(lake_id(lake))
-    )
-    assert tick().skip_message == "The last run is still under way"
+    with dg.build_schedule_context(instance=stored) as context:
+        assert schedule.evaluate_tick(context).run_requests
+        job = build(lake, [FEED]).resolve_job_def("catalog")
+        tags = lake_tags(lake_id(lake))
+        stored.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags=tags)
+        assert "still under way" in schedule.evaluate_tick(context).skip_message

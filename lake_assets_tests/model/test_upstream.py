@@ -1,9 +1,9 @@
 import pytest
 
-from lake_assets.catalog.upstream import upstream_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.owners import Owner, owner_of_view
 from lake_assets.model.tables import EVERY_KEY, bronze_of, quarantine_of
+from lake_assets.model.upstream import upstream_of
 
 
 def feed_of(name="play", **told):
