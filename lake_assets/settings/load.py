@@ -178,6 +178,16 @@ def aws_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
 
 
+def openlineage_environment() -> dict[str, str]:
+    """What the environment says about OpenLineage, whose client reads the same."""
+    return {name: value for name, value in os.environ.items() if name.startswith("OPENLINEAGE_")}
+
+
+def openlineage_namespace() -> str:
+    """Where this lake's jobs are named: `OPENLINEAGE_NAMESPACE`, or `lake_assets`."""
+    return os.environ.get("OPENLINEAGE_NAMESPACE") or "lake_assets"
+
+
 def spark_class_path() -> str | None:
     """What the user has Spark's launcher add to its class path."""
     return os.environ.get("SPARK_DIST_CLASSPATH")
