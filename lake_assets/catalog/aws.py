@@ -26,7 +26,8 @@ _TRIES = 5
 
 _STEPS = {
     "AccessDeniedException": "Grant glue:GetDatabases, GetTables, GetTable, CreateDatabase, "
-    "CreateTable, UpdateTable and DeleteTable, and what Lake Formation asks for",
+    "CreateTable, UpdateTable and DeleteTable, for `grants` lakeformation:ListPermissions, "
+    "GrantPermissions and RevokePermissions, and what Lake Formation asks for",
     "ConcurrentModificationException": "Run it again; somebody else changed the entry meanwhile",
     "ExpiredTokenException": "Renew the session token, or use a role",
     "IncompleteSignatureException": "Correct the key",

@@ -1,6 +1,7 @@
 """What every kind of catalogue can do; each is a context that ends its connections."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol, Self
 
 from lake_assets.catalog.entries import CatalogTable
@@ -36,6 +37,15 @@ class Catalog(Protocol):
 
     def update(self, table: CatalogTable) -> None:
         """Have an entry be as a table that was fitted, and keep what others added to it."""
+
+    def readers(self, table: CatalogTable) -> AbstractSet[str]:
+        """Who may read a registered table, as far as it was granted for the table itself."""
+
+    def grant(self, table: CatalogTable, principals: Sequence[str]) -> None:
+        """Let some read a table, and find it."""
+
+    def revoke(self, table: CatalogTable, principals: Sequence[str]) -> None:
+        """Take reading a table from some."""
 
     def drop(self, table: CatalogTable) -> None:
         """Take an entry out, if it is still there; its files stay."""

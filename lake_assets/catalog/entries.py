@@ -11,10 +11,14 @@ PREFIX = "lake_assets."
 LAKE = f"{PREFIX}lake"
 """Id of the lake that registered an entry: nobody else's is changed or dropped."""
 
+FEED, KEY, LAYER = f"{PREFIX}feed", f"{PREFIX}key", f"{PREFIX}layer"
 OWNER = f"{PREFIX}owner"
 UPSTREAM = f"{PREFIX}upstream"
 SOURCE = f"{PREFIX}source"
 PARTITIONED_BY = f"{PREFIX}partitioned_by"
+
+GRANTED_TO = f"{PREFIX}granted_to"
+"""Whom the lake lets read the table, with commas between."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,13 +70,17 @@ class CatalogTable:
     @property
     def comes_from(self) -> str:
         """Of which tables, or of which source, its rows are; empty if that is not told."""
-        read = self.properties.get(UPSTREAM) or self.properties.get(SOURCE, "")
-        parts = (self.properties.get(f"{UPSTREAM}.{part}", "") for part in range(2, _MOST_PARTS))
-        return read + "".join(parts)
+        upstream = whole_property(self.properties, UPSTREAM)
+        return upstream or self.properties.get(SOURCE, "")
 
 
-_MOST_PARTS = 50
-"""In which a catalogue may have a long property, as Unity has."""
+def whole_property(properties: Mapping[str, str], name: str) -> str:
+    """A property, which a catalogue may have in parts: `name`, `name.2` and so on."""
+    found, part = [properties.get(name, "")], 2
+    while f"{name}.{part}" in properties:
+        found.append(properties[f"{name}.{part}"])
+        part += 1
+    return "".join(found)
 
 
 def database_of(pattern: str, layer: Layer) -> str:

@@ -1,6 +1,7 @@
 """AWS Glue's Data Catalog, as Athena, EMR, Redshift and Trino read Delta tables from it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from lake_assets.catalog.entries import (
     own,
     shortened,
 )
+from lake_assets.catalog.lake_formation import LakeFormation
 from lake_assets.settings.catalog import CatalogSettings
 
 _LONGEST_COMMENT = 255
@@ -44,6 +46,7 @@ class GlueCatalog:
             CatalogError: the region is not told.
         """
         self._client = client_of("glue", settings)
+        self._formation = LakeFormation(settings)
 
     @property
     def title(self) -> str:
@@ -57,6 +60,7 @@ class GlueCatalog:
     def __exit__(self, *_: object) -> None:
         """As the base has it."""
         self._client.close()
+        self._formation.close()
 
     def databases(self) -> Mapping[str, str]:
         """As the base has it."""
@@ -103,6 +107,18 @@ class GlueCatalog:
                 TableInput=_input(table, found.get("Parameters") or {}),
                 SkipArchive=True,  # an account has a million versions of tables in all
             )
+
+    def readers(self, table: CatalogTable) -> AbstractSet[str]:
+        """As the base has it, by Lake Formation."""
+        return self._formation.readers(table)
+
+    def grant(self, table: CatalogTable, principals: Sequence[str]) -> None:
+        """As the base has it, by Lake Formation."""
+        self._formation.grant(table, principals)
+
+    def revoke(self, table: CatalogTable, principals: Sequence[str]) -> None:
+        """As the base has it, by Lake Formation."""
+        self._formation.revoke(table, principals)
 
     def drop(self, table: CatalogTable) -> None:
         """As the base has it."""

@@ -1,4 +1,4 @@
-"""Bringing a catalogue up to date with a lake: look, decide by `plan`, act."""
+"""Bringing a catalogue up to date with a lake: look, decide by `plan`, act; likewise of grants."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from lake_assets.catalog.base import Catalog
 from lake_assets.catalog.entries import CatalogTable, database_of
+from lake_assets.catalog.grants import Standing
+from lake_assets.catalog.permissions import grant, revoke, standings
 from lake_assets.catalog.plan import Action, Conflict, Do, plan
 from lake_assets.catalog.wanted import wanted_tables
 from lake_assets.errors import SettingsError
@@ -26,6 +28,9 @@ class Synced:
     actions: tuple[Action, ...]
     conflicts: tuple[Conflict, ...]
     unchanged: int
+
+    grants: tuple[Standing, ...]
+    """Of tables, whom they were granted to or taken from."""
 
 
 def open_catalog(settings: Settings) -> AbstractContextManager[Catalog]:
@@ -68,20 +73,48 @@ def sync(
         LakeError: a table's log cannot be read.
     """
     with open_catalog(settings) as catalog:
-        wanted = [catalog.fitted(table) for table in wanted_tables(settings, feeds)]
-        lake, databases = lake_id(settings), catalog.databases()
-        places = _looked_at(settings.catalog, lake, databases)
-        there = [table for name in places for table in catalog.tables(name)]
-        decided = plan(lake, wanted, there, databases, take_over=take_over)
+        look = _look(settings, feeds, catalog)
+        decided = plan(look.lake, look.wanted, look.there, look.databases, take_over=take_over)
+        granted = standings(catalog, look.lake, look.wanted, look.there)
         if not dry_run:
+            revoke(catalog, granted)
             for action in decided.actions:
-                _act(catalog, action, lake)
+                _act(catalog, action, look.lake)
+            grant(catalog, granted)
         return Synced(
             catalog=catalog.title,
             actions=decided.actions,
             conflicts=decided.conflicts,
             unchanged=decided.unchanged,
+            grants=tuple(one for one in granted if one.missing or one.surplus),
         )
+
+
+def look_at_grants(settings: Settings, feeds: Sequence[Feed]) -> tuple[Standing, ...]:
+    """How tables stand with those who may read them; raises as `sync`."""
+    with open_catalog(settings) as catalog:
+        look = _look(settings, feeds, catalog)
+        return standings(catalog, look.lake, look.wanted, look.there)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Look:
+    lake: str
+    wanted: Sequence[CatalogTable]
+    there: Sequence[CatalogTable]
+    databases: Mapping[str, str]
+
+
+def _look(settings: Settings, feeds: Sequence[Feed], catalog: Catalog) -> _Look:
+    tables = wanted_tables(settings, feeds)
+    lake, databases = lake_id(settings), catalog.databases()
+    places = _looked_at(settings.catalog, lake, databases)
+    return _Look(
+        lake=lake,
+        wanted=[catalog.fitted(table) for table in tables],
+        there=[table for name in places for table in catalog.tables(name)],
+        databases=databases,
+    )
 
 
 def registered_tables(settings: Settings) -> tuple[CatalogTable, ...]:

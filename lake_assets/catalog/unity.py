@@ -6,16 +6,20 @@ permissions that it had.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import quote
 
 from lake_assets.catalog.entries import LAKE, PARTITIONED_BY, CatalogColumn, CatalogTable, own
 from lake_assets.catalog.unity_client import UnityClient
+from lake_assets.errors import CatalogError
 from lake_assets.settings.catalog import CatalogSettings
 
 _LONGEST_PROPERTY = 255
 """Characters of a property's value: the open server keeps no more. A longer one is in parts."""
+
+_SELECT = "SELECT"
 
 _TYPE_NAMES = {
     "bigint": "LONG",
@@ -37,6 +41,8 @@ class UnityCatalog:
         """Know where it is; nothing is asked yet."""
         self._catalog = settings.name
         self.client = UnityClient(settings)
+        self._users: set[tuple[str, str]] = set()
+        """By place and principal, who was let use a catalog or a schema just now."""
 
     @property
     def title(self) -> str:
@@ -96,7 +102,7 @@ class UnityCatalog:
 
     def update(self, table: CatalogTable) -> None:
         """As the base has it."""
-        place = f"/permissions/table/{self._full_name(table)}"
+        place = self._permissions(table)
         found = self.client.get(place) or {}
         self.drop(table)
         self.create(table)
@@ -107,9 +113,43 @@ class UnityCatalog:
         if changes:
             self.client.patch(place, {"changes": changes})
 
+    def readers(self, table: CatalogTable) -> AbstractSet[str]:
+        """As the base has it."""
+        found = self.client.get(self._permissions(table)) or {}
+        assigned = found.get("privilege_assignments", ())
+        return {one["principal"] for one in assigned if _SELECT in one["privileges"]}
+
+    def grant(self, table: CatalogTable, principals: Sequence[str]) -> None:
+        """As the base has it."""
+        self._change(self._permissions(table), "add", _SELECT, principals)
+        schema = quote(f"{self._catalog}.{table.database}", safe="")
+        self._let_use(f"/permissions/schema/{schema}", "USE SCHEMA", principals)
+        self._let_use(f"/permissions/catalog/{self._catalog}", "USE CATALOG", principals)
+
+    def revoke(self, table: CatalogTable, principals: Sequence[str]) -> None:
+        """As the base has it; what they need to find other tables stays."""
+        self._change(self._permissions(table), "remove", _SELECT, principals)
+
     def drop(self, table: CatalogTable) -> None:
         """As the base has it."""
         self.client.delete(f"/tables/{self._full_name(table)}")
+
+    def _permissions(self, table: CatalogTable) -> str:
+        return f"/permissions/table/{self._full_name(table)}"
+
+    def _let_use(self, place: str, privilege: str, principals: Sequence[str]) -> None:
+        new = [one for one in principals if (place, one) not in self._users]
+        if new:
+            self._change(place, "add", privilege, new)
+            self._users |= {(place, one) for one in new}
+
+    def _change(self, place: str, how: str, privilege: str, principals: Sequence[str]) -> None:
+        nothing: dict[str, list[str]] = {"add": [], "remove": []}
+        changes = [{**nothing, "principal": one, how: [privilege]} for one in principals]
+        if self.client.patch(place, {"changes": changes}) is None:
+            fact = f"does not know {', '.join(principals)}, or the table is gone"
+            step = "Correct `grants` of the feed, or run it again"
+            raise CatalogError(self.client.title, fact, step)
 
     def _full_name(self, table: CatalogTable) -> str:
         return quote(f"{self._catalog}.{table.full_name}", safe="")

@@ -19,6 +19,7 @@ from lake_assets.catalog.entries import (
     CatalogTable,
     database_of,
 )
+from lake_assets.catalog.grants import with_readers
 from lake_assets.catalog.types import type_in_words
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_owners import owners_in
@@ -71,7 +72,7 @@ def wanted_tables(settings: Settings, feeds: Sequence[Feed]) -> tuple[CatalogTab
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         found = threads.map(lambda one: _schema_of(lake, one[0]), tables := [*_tables(lake)])
         return tuple(
-            _entry(told, table, owner, schema)
+            with_readers(feeds, _entry(told, table, owner, schema))
             for (table, owner), schema in zip(tables, found, strict=True)
             if schema is not None
         )

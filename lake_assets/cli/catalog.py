@@ -61,6 +61,11 @@ def _tell(done: Synced, *, is_dry_run: bool) -> None:
     for conflict in done.conflicts:
         words = f"left alone: {conflict}"
         stderr.print(words, markup=False, highlight=False, soft_wrap=True)
+    for one in done.grants:
+        for how, names in (("grant", one.missing), ("revoke", one.surplus)):
+            if names:
+                words = f"{how} {one.table.full_name}: {', '.join(names)}"
+                stdout.print(words, markup=False, highlight=False, soft_wrap=True)
     stdout.print(
         f"{done.catalog}: {len(done.actions)} {'to do' if is_dry_run else 'done'}, "
         f"{done.unchanged} as they should be, {len(done.conflicts)} left alone",
@@ -79,6 +84,10 @@ def _as_json(done: Synced) -> dict[str, object]:
         ],
         "conflicts": [{"name": one.name, "why": one.why} for one in done.conflicts],
         "unchanged": done.unchanged,
+        "grants": [
+            {"name": one.table.full_name, "grant": [*one.missing], "revoke": [*one.surplus]}
+            for one in done.grants
+        ],
     }
 
 

@@ -71,6 +71,7 @@ def _metadata(done: Synced) -> dict[str, dg.MetadataValue]:
         "catalog": dg.MetadataValue.text(done.catalog),
         "changed": dg.MetadataValue.int(len(done.actions)),
         "unchanged": dg.MetadataValue.int(done.unchanged),
+        "grants_changed": dg.MetadataValue.int(len(done.grants)),
         "left_alone": dg.MetadataValue.int(len(done.conflicts)),
         **({"actions": dg.MetadataValue.table(shown)} if shown else {}),
         **({"conflicts": dg.MetadataValue.md(left)} if left else {}),
