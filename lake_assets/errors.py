@@ -25,6 +25,7 @@
     - PoisonedBatchError       the same batch failed again and again
   + SinkError                  a feed's sink cannot deliver rows as things are
   + ExportError                a topic cannot be exported into a folder as things are
+  + CatalogError               a catalogue cannot be reached, or refuses
   + AlertError                 a webhook or a mail server does not take an alert
 
 A message names the thing, the fact and the next step, in that order.
@@ -266,10 +267,7 @@ class ExpectationFailedError(StreamError):
 
 
 class UnknownColumnsError(StreamError):
-    """Rows have names that are declared nowhere, and `on_unknown: fail` stops their feed.
-
-    Nothing of their batch was committed.
-    """
+    """Rows have names that nothing declares; `on_unknown: fail` stops their feed before them."""
 
     def __init__(self, feed: str, names: Sequence[str]) -> None:
         """Record the names, the first of which the message shows."""
@@ -309,6 +307,10 @@ class SinkError(_ThreePartError):
 
 class ExportError(_ThreePartError):
     """A topic cannot be exported into a folder; what was exported before is as it was."""
+
+
+class CatalogError(_ThreePartError):
+    """A catalogue cannot be reached or refuses; the lake is as it was."""
 
 
 class AlertError(_ThreePartError):

@@ -12,6 +12,7 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
 from lake_assets.settings.alerts import AlertSettings
+from lake_assets.settings.catalog import CatalogSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
 from lake_assets.settings.masking import MaskingSettings
 from lake_assets.settings.spark import SparkSettings
@@ -233,6 +234,7 @@ class Settings(Group):
     storage: StorageSettings = StorageSettings()
     metrics: MetricsSettings = MetricsSettings()
     backup: BackupSettings = BackupSettings()
+    catalog: CatalogSettings = CatalogSettings()
     dagster: DagsterSettings = DagsterSettings()
     runtime: RuntimeSettings = RuntimeSettings()
 
