@@ -46,6 +46,7 @@ SUMMARIES: Mapping[str, str] = {
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),
+    "sql": ("Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result."),
     "schemas": "Show which columns silver has had, when each came or got wider, and why.",
     "top": "Watch the streams of this lake live: rows, lag, batches, views, memory, disk.",
     "trace": (
