@@ -24,6 +24,7 @@
     - UnknownColumnsError      rows have names at which their feed is declared to stop
     - PoisonedBatchError       the same batch failed again and again
   + SinkError                  a feed's sink cannot deliver rows as things are
+  + QueryError                 a query over the lake cannot run, or asks for what is not read here
   + ExportError                a topic cannot be exported into a folder as things are
   + CatalogError               a catalogue cannot be reached, or refuses
   + AlertError                 a webhook or a mail server does not take an alert
@@ -271,9 +272,8 @@ class UnknownColumnsError(StreamError):
 
     def __init__(self, feed: str, names: Sequence[str]) -> None:
         """Record the names, the first of which the message shows."""
-        shown = ", ".join(names[:_SHOWN_NAMES])
-        if len(names) > _SHOWN_NAMES:
-            shown += f" and {len(names) - _SHOWN_NAMES} more"
+        more = len(names) - _SHOWN_NAMES
+        shown = ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
         super().__init__(
             f"payload of feed {feed!r}",
             f"rows have names that no column is declared for: {shown}",
@@ -303,6 +303,10 @@ class PoisonedBatchError(StreamError):
 
 class SinkError(_ThreePartError):
     """A feed's sink cannot deliver rows as things are; it stands still, and loses none."""
+
+
+class QueryError(_ThreePartError):
+    """A query over the lake cannot run, or asks for what is not read here; nothing was changed."""
 
 
 class ExportError(_ThreePartError):

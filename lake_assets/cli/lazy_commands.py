@@ -51,6 +51,7 @@ SUMMARIES: Mapping[str, str] = {
         "Register the lake's tables in Unity Catalog or AWS Glue, and show what is registered."
     ),
     "grants": "Show who may read which tables, and compare that with the catalogue.",
+    "sql": ("Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result."),
     "schemas": "Show which columns silver has had, when each came or got wider, and why.",
     "top": "Watch the streams of this lake live: rows, lag, batches, views, memory, disk.",
     "trace": (

@@ -1,6 +1,7 @@
 """The README's commands and the documentation's queries, run as they stand, in their order."""
 
 import re
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -37,7 +38,7 @@ def test_the_commands_work_together_as_the_readme_has_them(settings):
     assert len(commands) > 5
     folder = Path(sys.executable).parent
     for command in commands:
-        words = command.replace(".venv/bin", str(folder)).split()
+        words = shlex.split(command.replace(".venv/bin", str(folder)))
         done = subprocess.run(  # noqa: S603 - the README's own commands
             words, env=environment, capture_output=True, text=True, check=False
         )
