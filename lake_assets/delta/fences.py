@@ -8,7 +8,10 @@ rows: it asks before it adds any, and was fenced by then, or is refused.
 """
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 from lake_assets.delta.log_tail import actions_of, newest_version
 from lake_assets.delta.table_log import TableLog, log_of, table_folders
 from lake_assets.errors import LakeError
