@@ -7,6 +7,8 @@ import pytest
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.lineage.conftest import keeper, own_environment
 
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
 __all__ = ["keeper", "own_environment"]
 
 YAML = """
