@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from lake_assets.errors import first_line
-from lake_assets.settings.load import openlineage_environment
+from lake_assets.settings.load import openlineage_environment, openlineage_variables_kept
 
 _LOG = logging.getLogger(__name__)
 
@@ -131,4 +131,5 @@ def _open_client() -> Client:
     except ImportError as problem:
         message = "openlineage-python is not installed: pip install 'lake-assets[openlineage]'"
         raise RuntimeError(message) from problem
-    return OpenLineageClient()
+    with openlineage_variables_kept():
+        return OpenLineageClient()

@@ -188,6 +188,21 @@ def openlineage_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith("OPENLINEAGE_")}
 
 
+@contextlib.contextmanager
+def openlineage_variables_kept() -> Iterator[None]:
+    """Take back the variables that OpenLineage's client sets for itself when it is made.
+
+    Children would inherit its key under another name.
+    """
+    with _environment_lock:
+        before = openlineage_environment()
+        try:
+            yield
+        finally:
+            for name in openlineage_environment().keys() - before.keys():
+                del os.environ[name]
+
+
 def openlineage_namespace() -> str:
     """Where this lake's jobs are named: `OPENLINEAGE_NAMESPACE`, or `lake_assets`."""
     return os.environ.get("OPENLINEAGE_NAMESPACE") or "lake_assets"

@@ -28,7 +28,7 @@ class Unity:
     def ask(self, method: str, path: str, told: Any = None) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
         answer = _CLIENT.request(method, self.url + _API + path, json=told, headers=headers)
-        return answer.raise_for_status().json()
+        return answer.raise_for_status().json() if method != "DELETE" else {}
 
     def refuse(self, method: str, part: str, status: int, code: str, times: int = 1000) -> None:
         """Answer what comes with an error."""

@@ -27,6 +27,10 @@ def lake(request):
     return settings
 
 
+of_any_kind = pytest.mark.parametrize("lake", ["of_unity"], indirect=True)
+"""Of what is decided without the catalogue."""
+
+
 def names(settings):
     return [table.name for table in registered_tables(settings)]
 
@@ -103,6 +107,7 @@ def test_what_changes_in_the_lake_changes_there(lake):
     assert sync(lake, [FEED]).actions == ()
 
 
+@of_any_kind
 def test_a_lake_that_was_moved_is_found_at_its_new_place(lake, tmp_path):
     sync(lake, [FEED])
     shutil.move(lake.lake_dir, tmp_path / "moved")
@@ -147,6 +152,7 @@ def _like(settings, name, table):
     return replace(wanted, name=name, properties={}, location=location)
 
 
+@of_any_kind
 def test_databases_that_have_another_name_now_are_emptied(lake):
     sync(lake, [FEED])
     kind = lake.catalog.model_copy(update={"databases": f"other{uuid4().hex}_{{layer}}"})
@@ -156,6 +162,7 @@ def test_databases_that_have_another_name_now_are_emptied(lake):
     assert len(names(renamed)) == 6
 
 
+@of_any_kind
 def test_a_feed_that_is_declared_no_more_keeps_its_entries(lake):
     sync(lake, [FEED])
     assert {one.do for one in sync(lake, []).actions} == {"update"}

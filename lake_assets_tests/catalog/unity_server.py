@@ -2,7 +2,8 @@
 
 The open server cannot be had from a registry. This one takes and gives what `unity_openapi.yaml`
 allows and nothing else, and does what the open server's source does with it: names and places are
-unique, an entry cannot be changed, a property's value has 255 characters at most.
+unique, an entry cannot be changed, a property's value has 255 characters at most, and a deletion
+is answered with words.
 
     python unity_server.py [token]
 
@@ -220,6 +221,7 @@ def handler_of(server: Server) -> type[BaseHTTPRequestHandler]:
                     query = dict(parse_qsl(parts.query))
                     try:
                         told = server.answer(self.command, path, query, body, login)
+                        told = "200 OK" if self.command == "DELETE" else told
                     except RefusedError as problem:
                         status = problem.status
                         told = {"error_code": problem.code, "message": str(problem)}

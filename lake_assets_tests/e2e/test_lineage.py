@@ -5,9 +5,11 @@ import json
 import pytest
 
 from lake_assets_tests.commandline import lake_assets_here
-from lake_assets_tests.lineage.conftest import keeper, own_environment
+from lake_assets_tests.lineage.conftest import keeper
 
-__all__ = ["keeper", "own_environment"]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+__all__ = ["keeper"]
 
 YAML = """
 feed: beats

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from lake_assets.lineage.emitter import MOST_WAITING, Emitter, emitter
+from lake_assets.settings.load import openlineage_environment
 from lake_assets_tests.lineage.server import run_keeper
 
 
@@ -107,7 +108,6 @@ def test_it_is_on_where_openlineages_variables_say_where_events_go(monkeypatch, 
     assert emitter() is found  # one for all that a process has to tell
 
 
-@pytest.mark.usefixtures("own_environment")
 def test_a_real_server_that_refuses_costs_nothing_but_a_line(monkeypatch, tmp_path, caplog):
     from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
@@ -120,7 +120,11 @@ def test_a_real_server_that_refuses_costs_nothing_but_a_line(monkeypatch, tmp_pa
     )
     with run_keeper(tmp_path / "events", status=403) as server:
         monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        monkeypatch.setenv("OPENLINEAGE_API_KEY", "sesame")
+        before = openlineage_environment()
         out = emitter()
         out.tell(lambda: [event, event])
         out.flush()
     assert "403" in lines(caplog)[0]
+    assert openlineage_environment() == before  # what children inherit
+    assert emitter() is out

@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from lake_assets.errors import FeedError
@@ -71,3 +74,11 @@ def test_what_would_grant_nothing_or_too_much_is_refused(grant, declared, rest, 
 def test_keys_that_the_route_creates_need_not_be_declared(grant):
     rest = "route: {column: kind, unknown: create}"
     assert grant("{principal: a, layers: [gold], keys: [chess]}", rest).keys == ("chess",)
+
+
+def test_the_page_of_grants_declares_a_feed(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "grants.md"
+    (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
+    (tmp_path / "play.yaml").write_text(text)
+    (feed,) = load_feeds(tmp_path)
+    assert [one.principal for one in feed.grants] == ["uno-team", "analysts"]
