@@ -3,6 +3,7 @@ import shutil
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from lake_assets_tests.storage.conftest import bucket
 
 from lake_assets.catalog.entries import PARTITIONED_BY
 from lake_assets.catalog.s3_policies import policies
@@ -23,7 +24,6 @@ from lake_assets.settings.schema import StorageSettings
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.catalog.lakes import FEED, ROWS, UNO, put
-from lake_assets_tests.storage.conftest import bucket
 
 __all__ = ["bucket"]
 
