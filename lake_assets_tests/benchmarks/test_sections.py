@@ -19,7 +19,7 @@ def ensure_ways(in_both, out):
 
 @pytest.mark.bench
 @pytest.mark.slow
-@pytest.mark.timeout(1_500)  # one section after another, most of which wait for a clock
+@pytest.mark.timeout(2_400)  # one section after another, most of which wait for a clock
 @pytest.mark.kafka
 @pytest.mark.spark
 def test_all_sections_are_measured(connected):
@@ -56,4 +56,5 @@ def test_all_sections_are_measured(connected):
     assert found["scheduled"]["2"]["ticks"] >= 1
     assert min(found["scheduled"]["2"]["median_s"], found["file-formats"]["csv"]["read_s"]) > 0
     ensure_ways(found["files"], found["rest-sinks"])
+    assert found["store"]["2"]["20"]["seconds"] >= found["store"]["2"]["20"]["job_s"] > 0
     assert not connected.home.exists()

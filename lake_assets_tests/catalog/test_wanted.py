@@ -3,7 +3,6 @@ import shutil
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from lake_assets_tests.storage.conftest import bucket
 
 from lake_assets.catalog.entries import PARTITIONED_BY
 from lake_assets.catalog.s3_policies import policies
@@ -24,8 +23,6 @@ from lake_assets.settings.schema import StorageSettings
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.catalog.lakes import FEED, ROWS, UNO, put
-
-__all__ = ["bucket"]
 
 
 def found(settings, *feeds):
