@@ -36,9 +36,9 @@ def test_all_sections_are_measured(connected):
     # Of each of two games so many rows, rounded up.
     assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
     assert all(found["keyed"]["2"][rows]["merge_s"] > 0 for rows in ("1800", "180", "20"))
-    small = found["small-batches"]["2"]
-    assert small["rows"] == pytest.approx(3_000, rel=0.05)
-    assert small["seconds"] >= small["job_s"] > 0
+    for small, rows in ((found["small-batches"]["2"], 3_000), (found["store"]["2"]["20"], 2_000)):
+        assert small["rows"] == pytest.approx(rows, rel=0.05)
+        assert small["seconds"] >= small["job_s"] > 0
     latency = found["latency"]["200"]
     for arrived in latency.values():
         assert 500 <= arrived["events"] <= 600
@@ -56,5 +56,4 @@ def test_all_sections_are_measured(connected):
     assert found["scheduled"]["2"]["ticks"] >= 1
     assert min(found["scheduled"]["2"]["median_s"], found["file-formats"]["csv"]["read_s"]) > 0
     ensure_ways(found["files"], found["rest-sinks"])
-    assert found["store"]["2"]["20"]["seconds"] >= found["store"]["2"]["20"]["job_s"] > 0
     assert not connected.home.exists()
