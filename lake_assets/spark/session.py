@@ -163,7 +163,8 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
         SettingsError: Spark cannot read the store that the lake is in, or executors elsewhere
             could not reach it.
     """
-    ensure_reachable(settings)
+    if not has_started():
+        ensure_reachable(settings)
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
         builder = builder.config(key, value)
