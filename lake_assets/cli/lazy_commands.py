@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 SUMMARIES: Mapping[str, str] = {
+    "init": "Make a project folder: a feed, Dagster's workspace, containers, CI, a README.",
     "setup": (
         "Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes."
     ),

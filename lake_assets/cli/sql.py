@@ -74,14 +74,18 @@ def sql(
     _ensure_writable(settings, kind, output)
     try:
         # DuckDB is an extra: most of who stream never query from a terminal.
-        from lake_assets.query.engine import running  # noqa: PLC0415
+        from lake_assets.query.engine import run_query  # noqa: PLC0415
     except ModuleNotFoundError as problem:
         if problem.name != "duckdb":
             raise
         step = "Install it: pip install 'lake-assets[sql]'"
         raise QueryError("duckdb", "is not installed, and runs queries", step) from problem
-    with running(lake_of(settings), query, memory_bytes=memory_mb * 1024 * 1024) as result:
-        _write(result, kind, output, limit)
+    run_query(
+        lake_of(settings),
+        query,
+        lambda result: _write(result, kind, output, limit),
+        memory_bytes=memory_mb * 1024 * 1024,
+    )
 
 
 def _ensure_writable(settings: Settings, kind: Format, output: Path | None) -> None:

@@ -7,9 +7,11 @@ of the whole process.
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 import psutil
@@ -34,32 +36,70 @@ _BESIDE_BYTES = 2 * 1024**3
 _SPILL_BYTES = 100 * 1024**3
 """On disk, at most; most disks are full before."""
 
+_ASK_AGAIN_S = 0.05
+
 _WHAT = "the query"
 
+_Used = TypeVar("_Used")
 
-@contextmanager
-def running(
-    lake: Store, sql: str, *, memory_bytes: int = MEMORY_BYTES
-) -> Iterator[DuckDBPyRelation]:
-    """A query's result, of which nothing is computed before it is read; read it in the block.
+
+def run_query(
+    lake: Store,
+    sql: str,
+    use: Callable[[DuckDBPyRelation], _Used],
+    *,
+    memory_bytes: int = MEMORY_BYTES,
+) -> _Used:
+    """Run a query and use its result, of which nothing is computed before it is read.
+
+    Ctrl-C ends it wherever it is.
 
     Args:
         lake: its tables, each at its newest version.
         sql: one SELECT.
+        use: reads the result, in a thread of its own; it is of no use afterwards.
         memory_bytes: that DuckDB may hold.
 
+    Returns:
+        What `use` returned.
+
     Raises:
-        QueryError: it may not or cannot run; also in the block, while rows are read.
+        QueryError: it may not or cannot run.
         LakeError: a table cannot be read.
+        KeyboardInterrupt: it was stopped.
     """
-    with tempfile.TemporaryDirectory(prefix="lake-assets-sql-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lake-assets-sql-") as folder, _heeding_ctrl_c():
         scratch = Path(folder)
         reader = TableReader(scratch=scratch)
         with reader.closing, connected(scratch, memory_bytes) as db:
             statement = read_statement(db, sql)
             _register(db, lake, statement, reader)
             with _bounded(memory_bytes), _in_words():
-                yield _bound(db, sql)
+                return _interruptibly(db, lambda: use(_bound(db, sql)))
+
+
+@contextmanager
+def _heeding_ctrl_c() -> Iterator[None]:
+    """Of this thread, which prepares the query: DuckDB makes an error of its own of Ctrl-C."""
+    try:
+        yield
+    except (RuntimeError, duckdb.InterruptException) as problem:
+        if "interrupted" in str(problem).lower():
+            raise KeyboardInterrupt from problem
+        raise
+
+
+def _interruptibly(db: DuckDBPyConnection, act: Callable[[], _Used]) -> _Used:
+    """Do it in a thread: this one waits, and hears of Ctrl-C while DuckDB or Arrow computes."""
+    with ThreadPoolExecutor(1, thread_name_prefix="query") as pool:
+        doing = pool.submit(act)
+        try:
+            return doing.result()
+        except KeyboardInterrupt:
+            # Again and again: between two steps of a query there is nothing to interrupt.
+            while not wait([doing], timeout=_ASK_AGAIN_S).done:
+                db.interrupt()
+            raise
 
 
 @contextmanager
@@ -159,11 +199,6 @@ def _in_words() -> Iterator[None]:
         raise _told(problem) from problem
     except MemoryError as problem:
         raise _out_of_memory() from problem
-    except RuntimeError as problem:
-        # What DuckDB makes of Ctrl-C that comes while it computes.
-        if "interrupted" in str(problem).lower():
-            raise KeyboardInterrupt from problem
-        raise
 
 
 def _out_of_memory() -> QueryError:
@@ -175,8 +210,6 @@ def _told(problem: duckdb.Error, sql: str = "") -> QueryError | LakeError:
     """DuckDB's error in a line: what it says first, and where in the query, if `sql` is given."""
     if isinstance(problem, duckdb.OutOfMemoryException):
         return _out_of_memory()
-    if isinstance(problem, duckdb.InterruptException):
-        return QueryError(_WHAT, "was stopped", "Run it again")
     facts = _facts(problem)
     message = facts.get("exception_message") or first_line(problem)
     if "FileNotFoundError" in message or "No such file" in message:

@@ -8,7 +8,7 @@ import pytest
 
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import QueryError
-from lake_assets.query.engine import MEMORY_BYTES, connected, running
+from lake_assets.query.engine import MEMORY_BYTES, connected, run_query
 from lake_assets.query.results import text_rows
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.delta.stores import in_bucket
@@ -22,8 +22,7 @@ def lake(tmp_path, committer, land):
 
 
 def rows(lake, sql, **options):
-    with running(lake, sql, **options) as result:
-        return list(text_rows(result))
+    return run_query(lake, sql, lambda result: list(text_rows(result)), **options)
 
 
 def refusal(lake, sql, **options):
