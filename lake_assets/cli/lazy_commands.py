@@ -47,7 +47,7 @@ SUMMARIES: Mapping[str, str] = {
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),
     "catalog": (
-        "Register the lake's tables in Unity Catalog, AWS Glue or Hive, and show what is registered."
+        "Register the lake's tables in Unity Catalog, Glue or Hive, and show what is registered."
     ),
     "grants": "Show who may read which tables, and compare that with the catalogue.",
     "schemas": "Show which columns silver has had, when each came or got wider, and why.",
