@@ -11,6 +11,10 @@ class Catalog(Protocol):
     """A catalogue that answers. All of it raises CatalogError where that cannot be done."""
 
     @property
+    def has_grants(self) -> bool:
+        """Whether it knows who may read a table; else the three about that do nothing."""
+
+    @property
     def title(self) -> str:
         """Which one, in words."""
 

@@ -83,6 +83,15 @@ def whole_property(properties: Mapping[str, str], name: str) -> str:
     return "".join(found)
 
 
+def in_parts(properties: Mapping[str, str], longest: int) -> dict[str, str]:
+    """Properties whose values have so many characters at most; `whole_property` reads them."""
+    return {
+        name if not start else f"{name}.{start // longest + 1}": value[start : start + longest]
+        for name, value in sorted(properties.items())
+        for start in range(0, len(value), longest)
+    }
+
+
 def database_of(pattern: str, layer: Layer) -> str:
     """Where the tables of a layer are registered, by `LAKE_ASSETS_CATALOG_DATABASES`."""
     return pattern.replace("{layer}", layer.value)

@@ -9,11 +9,19 @@ from lake_assets.catalog.aws import calling, client_of
 from lake_assets.catalog.entries import (
     LAKE,
     OWNER,
-    PREFIX,
     CatalogColumn,
     CatalogTable,
     own,
     shortened,
+)
+from lake_assets.catalog.hive_words import (
+    EXTERNAL,
+    INPUT_FORMAT,
+    OUTPUT_FORMAT,
+    SERDE,
+    in_hive_words,
+    parameters,
+    serde_parameters,
 )
 from lake_assets.catalog.lake_formation import LakeFormation
 from lake_assets.settings.catalog import CatalogSettings
@@ -23,20 +31,11 @@ _LONGEST_COMMENT = 255
 
 _LONGEST_DESCRIPTION = 2048
 
-_HIVE_TYPES = {"timestamp_ntz": "timestamp", "void": "string", "variant": "binary"}
-"""Spark's types that Hive's words lack; who reads the table goes by Delta's log."""
-
-_ENGINES: Mapping[str, str] = {
-    "EXTERNAL": "TRUE",
-    "classification": "delta",
-    "spark.sql.sources.provider": "delta",
-    "table_type": "DELTA",
-}
-"""By which Spark, Trino and Athena know a Delta table."""
-
 
 class GlueCatalog:
     """The Data Catalog of an account and region; see `base.Catalog`."""
+
+    has_grants = True
 
     def __init__(self, settings: CatalogSettings) -> None:
         """Know where it is; nothing is asked yet.
@@ -73,18 +72,8 @@ class GlueCatalog:
 
     def fitted(self, table: CatalogTable) -> CatalogTable:
         """As the base has it."""
-        return replace(
-            table,
-            columns=tuple(
-                replace(
-                    one,
-                    type=_HIVE_TYPES.get(one.type, one.type),
-                    comment=_line(one.comment, _LONGEST_COMMENT),
-                )
-                for one in table.columns
-            ),
-            comment=shortened(table.comment, _LONGEST_DESCRIPTION),
-        )
+        fitted = in_hive_words(table, _LONGEST_COMMENT)
+        return replace(fitted, comment=shortened(table.comment, _LONGEST_DESCRIPTION))
 
     def create_database(self, name: str, lake: str) -> None:
         """As the base has it."""
@@ -150,31 +139,24 @@ def _read(told: Mapping[str, Any]) -> CatalogTable:
 
 def _input(table: CatalogTable, before: Mapping[str, str]) -> dict[str, Any]:
     """What is asked for, with the parameters that others had added."""
-    others = {name: value for name, value in before.items() if not name.startswith(PREFIX)}
     return {
         "Name": table.name,
         "Description": table.comment,
         **({"Owner": table.properties[OWNER]} if OWNER in table.properties else {}),
-        "TableType": "EXTERNAL_TABLE",
-        "Parameters": {**others, **_ENGINES, **table.properties},
+        "TableType": EXTERNAL,
+        "Parameters": parameters(table, before),
         "StorageDescriptor": {
             "Columns": [
                 {"Name": one.name, "Type": one.type, "Comment": one.comment}
                 for one in table.columns
             ],
             "Location": table.location,
-            "InputFormat": "org.apache.hadoop.mapred.SequenceFileInputFormat",
-            "OutputFormat": "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
+            "InputFormat": INPUT_FORMAT,
+            "OutputFormat": OUTPUT_FORMAT,
             "SerdeInfo": {
-                "SerializationLibrary": "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
-                # Where Spark and Trino look for the table.
-                "Parameters": {"path": table.location, "serialization.format": "1"},
+                "SerializationLibrary": SERDE,
+                "Parameters": serde_parameters(table),
             },
         },
         "PartitionKeys": [],
     }
-
-
-def _line(text: str, most: int) -> str:
-    """A comment in one line, which is all that Glue takes of a column."""
-    return shortened(" ".join(text.split()), most)

@@ -15,6 +15,8 @@ def standings(
 ) -> tuple[Standing, ...]:
     """How each table stands that is, or was, granted to somebody; names of others are left out.
 
+    None of a catalogue that knows no grants.
+
     Args:
         catalog: that is asked, a question a table.
         lake: id of the lake.
@@ -24,6 +26,8 @@ def standings(
     Raises:
         CatalogError: the catalogue cannot be reached, or refuses.
     """
+    if not catalog.has_grants:
+        return ()
     there = {table.place: table for table in registered}
     return tuple(_standings(catalog, lake, [(one, there.get(one.place)) for one in wanted]))
 

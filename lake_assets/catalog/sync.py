@@ -10,7 +10,7 @@ from lake_assets.catalog.grants import Standing
 from lake_assets.catalog.permissions import grant, revoke, standings
 from lake_assets.catalog.plan import Action, Conflict, Do, plan
 from lake_assets.catalog.wanted import wanted_tables
-from lake_assets.errors import SettingsError
+from lake_assets.errors import CatalogError, SettingsError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer
 from lake_assets.settings.catalog import CatalogKind, CatalogSettings
@@ -49,8 +49,12 @@ def open_catalog(settings: Settings) -> AbstractContextManager[Catalog]:
             from lake_assets.catalog.glue import GlueCatalog  # noqa: PLC0415
 
             return GlueCatalog(settings.catalog)
+        case CatalogKind.HIVE:
+            from lake_assets.catalog.hive import HiveCatalog  # noqa: PLC0415
+
+            return HiveCatalog(settings.catalog)
         case _:
-            step = "Set it to unity or glue, and where that is"
+            step = "Set it to unity, glue or hive, and where that is"
             raise SettingsError("LAKE_ASSETS_CATALOG_KIND", "is not set", step)
 
 
@@ -91,8 +95,16 @@ def sync(
 
 
 def look_at_grants(settings: Settings, feeds: Sequence[Feed]) -> tuple[Standing, ...]:
-    """How tables stand with those who may read them; raises as `sync`."""
+    """How tables stand with those who may read them.
+
+    Raises:
+        CatalogError: as `sync`; or the catalogue keeps no permissions.
+    """
     with open_catalog(settings) as catalog:
+        if not catalog.has_grants:
+            fact = "keeps no permissions that engines ask for"
+            step = "Govern the files: `lake-assets grants show --s3-policies`"
+            raise CatalogError(catalog.title, fact, step)
         look = _look(settings, feeds, catalog)
         return standings(catalog, look.lake, look.wanted, look.there)
 

@@ -5,13 +5,20 @@ permissions that it had.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Self
 from urllib.parse import quote
 
-from lake_assets.catalog.entries import LAKE, PARTITIONED_BY, CatalogColumn, CatalogTable, own
+from lake_assets.catalog.entries import (
+    LAKE,
+    PARTITIONED_BY,
+    CatalogColumn,
+    CatalogTable,
+    in_parts,
+    own,
+)
 from lake_assets.catalog.unity_client import UnityClient
 from lake_assets.errors import CatalogError
 from lake_assets.settings.catalog import CatalogSettings
@@ -36,6 +43,8 @@ _PLAIN_TYPES = frozenset(
 
 class UnityCatalog:
     """One catalog of a server; see `base.Catalog`."""
+
+    has_grants = True
 
     def __init__(self, settings: CatalogSettings) -> None:
         """Know where it is; nothing is asked yet."""
@@ -71,8 +80,7 @@ class UnityCatalog:
 
     def fitted(self, table: CatalogTable) -> CatalogTable:
         """As the base has it."""
-        parts = (part for item in sorted(table.properties.items()) for part in _parts(*item))
-        return replace(table, properties=dict(parts))
+        return replace(table, properties=in_parts(table.properties, _LONGEST_PROPERTY))
 
     def create_database(self, name: str, lake: str) -> None:
         """As the base has it; the catalog itself is made, too."""
@@ -170,13 +178,6 @@ def _read(database: str, told: Mapping[str, Any]) -> CatalogTable:
         comment=told.get("comment") or "",
         properties=own(told.get("properties") or {}),
     )
-
-
-def _parts(name: str, value: str) -> Iterator[tuple[str, str]]:
-    """A property, or several: `name`, `name.2` and so on."""
-    for number, start in enumerate(range(0, len(value), _LONGEST_PROPERTY), 1):
-        part = value[start : start + _LONGEST_PROPERTY]
-        yield (name if number == 1 else f"{name}.{number}"), part
 
 
 def _column(column: CatalogColumn, position: int, partitions: Sequence[str]) -> dict[str, Any]:

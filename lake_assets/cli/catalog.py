@@ -15,7 +15,7 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.settings.load import load_settings
 
 app = typer.Typer(
-    help="Register the lake's tables in Unity Catalog or AWS Glue, and show what is registered.",
+    help="Register the lake's tables in Unity Catalog, Glue or Hive, and show what is registered.",
     no_args_is_help=True,
 )
 

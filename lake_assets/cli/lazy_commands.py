@@ -49,7 +49,7 @@ SUMMARIES: Mapping[str, str] = {
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),
     "catalog": (
-        "Register the lake's tables in Unity Catalog or AWS Glue, and show what is registered."
+        "Register the lake's tables in Unity Catalog, Glue or Hive, and show what is registered."
     ),
     "grants": "Show who may read which tables, and compare that with the catalogue.",
     "sql": ("Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result."),

@@ -16,9 +16,12 @@ class CatalogKind(StrEnum):
 
     UNITY = "unity"  # Unity Catalog's REST API
     GLUE = "glue"  # AWS Glue's Data Catalog
+    HIVE = "hive"  # Hive's metastore, by Thrift
 
 
 _DATABASES = re.compile(r"[a-z0-9_]*(\{layer\})?[a-z0-9_]*")
+
+_METASTORE = re.compile(r"thrift://[A-Za-z0-9_.-]+(:[0-9]{1,5})?")
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -27,12 +30,13 @@ class CatalogSettings(RelatedGroup):
     """A catalogue of others in which the lake's tables are registered; by default none is."""
 
     kind: CatalogKind | None = None
-    """`unity` (Unity Catalog, by its REST API) or `glue` (AWS Glue's Data Catalog; `pip install
-    'lake-assets[glue]'`); unset, nothing is registered anywhere."""
+    """`unity` (Unity Catalog, by its REST API), `glue` (AWS Glue's Data Catalog; `pip install
+    'lake-assets[glue]'`) or `hive` (Hive's metastore, by Thrift; `lake-assets[hive]`); unset,
+    nothing is registered anywhere."""
 
     url: str | None = None
-    """Where it is. Unity's server: `http://localhost:8080`, `https://….cloud.databricks.com`; of
-    Glue another address than AWS's own."""
+    """Where it is. Unity's server: `http://localhost:8080`, `https://….cloud.databricks.com`;
+    Hive's metastore: `thrift://metastore:9083`; of Glue another address than AWS's own."""
 
     token: SecretStr | None = None
     """Unity's bearer token, if the server asks for one."""
@@ -77,9 +81,12 @@ AWS_OPTIONS: Mapping[str, str] = {
 
 
 def _url_complaint(value: str | None, kind: CatalogKind | None) -> str | None:
-    if value is not None:
-        return web_complaint(value)
-    return "is not set, and Unity needs it" if kind is CatalogKind.UNITY else None
+    if value is None:
+        needs = kind in {CatalogKind.UNITY, CatalogKind.HIVE}
+        return "is not set, and a catalogue of this kind needs it" if needs else None
+    if kind is CatalogKind.HIVE:
+        return None if _METASTORE.fullmatch(value) else "is no thrift://host:port"
+    return web_complaint(value)
 
 
 def _token_complaint(value: SecretStr | None, kind: CatalogKind | None) -> str | None:

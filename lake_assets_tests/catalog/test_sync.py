@@ -190,7 +190,7 @@ def test_a_catalogue_that_does_not_answer_is_told(settings, kind):
     nowhere = with_catalog(
         settings,
         kind=kind,
-        url="http://127.0.0.1:9",
+        url="thrift://127.0.0.1:9" if kind is CatalogKind.HIVE else "http://127.0.0.1:9",
         options={"aws_region": "x", "aws_access_key_id": "k", "aws_secret_access_key": "s"}
         if kind is CatalogKind.GLUE
         else {},

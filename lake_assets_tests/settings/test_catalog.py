@@ -38,8 +38,9 @@ def test_options_are_glues_and_masked(monkeypatch):
 @pytest.mark.parametrize(
     ("given", "variable", "fact"),
     [
-        ({"KIND": "hive"}, "KIND", "'unity' or 'glue'"),
-        ({"KIND": "unity"}, "URL", "is not set, and Unity needs it"),
+        ({"KIND": "nessie"}, "KIND", "'unity', 'glue' or 'hive'"),
+        ({"KIND": "hive", "URL": "http://metastore"}, "URL", "is no thrift://host:port"),
+        ({"KIND": "unity"}, "URL", "is not set, and a catalogue of this kind"),
         ({"KIND": "unity", "URL": "ftp://x"}, "URL", "is no web address"),
         ({"KIND": "glue", "TOKEN": "hush"}, "TOKEN", "is Unity's"),
         ({**UNITY, "TOKEN": "hush\n"}, "TOKEN", "has a character that no token has"),
