@@ -9,7 +9,6 @@ rows: it asks before it adds any, and was fenced by then, or is refused.
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-
 from lake_assets.delta.log_tail import actions_of, newest_version
 from lake_assets.delta.table_log import TableLog, log_of, table_folders
 from lake_assets.errors import LakeError
@@ -46,14 +45,15 @@ def fence_tables(lake: Store, token: int) -> int:
 
 
 def _fence(log: TableLog, token: int) -> None:
-    for _ in range(_TRIES):
-        try:
-            version = newest_version(log)
+    try:
+        version = newest_version(log)
+        for _ in range(_TRIES):
             info = {"operation": "FENCE", "leaseToken": str(token), **_times(log, version)}
-        except FileNotFoundError:
-            return  # no table, or dropped meanwhile
-        if log.put(version + 1, [{"commitInfo": info}]):
-            return
+            if log.put(version + 1, [{"commitInfo": info}]):
+                return
+            version += 1  # which is there: a list may tell of it later
+    except FileNotFoundError:
+        return  # no table, or dropped meanwhile
     fact = f"gets new commits all the time ({_TRIES} tries of a fence)"
     raise LakeError(str(log.folder), fact, "Stop what writes there beside us")
 
@@ -61,7 +61,9 @@ def _fence(log: TableLog, token: int) -> None:
 def _times(log: TableLog, version: int) -> dict[str, int]:
     """When a commit after a version is made, in milliseconds since 1970, as its table wants it."""
     now = int(time.time() * 1000)
-    said = next((told for kind, told in actions_of(log, version) if kind == "commitInfo"), {})
+    said: Mapping[str, Any] = next(
+        (told for kind, told in actions_of(log, version) if kind == "commitInfo"), {}
+    )
     last = said.get(_IN_COMMIT)
     # A table whose last commit has a time of its own asks each for a later one.
     return {"timestamp": now} | ({} if last is None else {_IN_COMMIT: max(now, int(last) + 1)})
