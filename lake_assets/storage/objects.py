@@ -16,7 +16,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from lake_assets.errors import LakeError
 from lake_assets.model.lake_uri import S3, LakeUri
 from lake_assets.storage.object_errors import ensure_bucket, told
-from lake_assets.storage.open_bucket import Bucket, open_bucket
+from lake_assets.storage.open_bucket import Bucket, for_deltalake, open_bucket
 from lake_assets.storage.store import STAGED, FileStat, Readable, Writing
 
 _PART_BYTES = 8 * 1024 * 1024
@@ -46,14 +46,14 @@ class ObjectStore:
         Args:
             root: in the bucket.
             options: as deltalake takes them (`aws_access_key_id`, `aws_endpoint`, `aws_allow_http`,
-                …), and `max_retries` and `retry_timeout`, in seconds. What is not there is looked
-                for where obstore looks: in the service of the machine that it runs on.
+                …), and `max_retries` and `retry_timeout` (`60` or `60s`). What is not there is
+                looked for where obstore looks: in the service of the machine that it runs on.
 
         Raises:
             SettingsError: an option is not known, or has a value that cannot be used.
         """
         self.root = root
-        self.options = dict(options)
+        self.options = for_deltalake(options)
         self._store = open_bucket(root, options)
         self._one_by_one: Bucket | None = None
 

@@ -95,7 +95,7 @@ class Front:
         path = path.encode("latin-1").decode("utf-8", "replace")
         if path.startswith("/_test/"):
             start_response("200 OK", [])
-            return [self._control(path, parse_qs(environ["QUERY_STRING"]))]
+            return [self._control(path, parse_qs(environ["QUERY_STRING"], keep_blank_values=True))]
         said = [method, path, environ["QUERY_STRING"], environ.get("HTTP_RANGE", "")]
         self._asked.append(said)
         fault = self._fault(environ, said) or {"does": ""}
