@@ -1,4 +1,4 @@
-"""Where lakes of long tests are: on the disk, or in a bucket as `--lake` says; and copies of them."""
+"""Where lakes of long tests are, on the disk or in a bucket as `--lake` says, and their copies."""
 
 import shutil
 from collections.abc import Callable

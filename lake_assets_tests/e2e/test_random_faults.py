@@ -596,12 +596,12 @@ def api(tmp_path_factory):
 
 
 def test_each_event_is_in_its_place_once_whatever_happens(
-    spark, services, tmp_path, api, seed, request, located
+    spark, services, tmp_path, api, seed, request
 ):
     steps = request.config.getoption("--steps")
     shapes = {name: found[seed % len(found)] for name, found in SHAPES.items()}
     own = {"spark": spark, "services": services, "homes": tmp_path, "api": api, "shapes": shapes}
-    own |= {"turn": seed, "located": staticmethod(located)}
+    own |= {"turn": seed, "located": staticmethod(request.getfixturevalue("located"))}
     done: Counter[str] = Counter()
     machine = type("BoundMachine", (Machine,), {**own, "done": done})
     run_state_machine_as_test(
