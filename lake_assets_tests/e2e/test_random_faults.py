@@ -156,12 +156,12 @@ class Machine(RuleBasedStateMachine):
     shapes: ClassVar[dict[str, Shape]]
     turn: ClassVar[int]
     done: ClassVar[Counter[str]]
-    located: ClassVar[Located]
+    located: ClassVar[tuple[Located]]
 
     def __init__(self):
         super().__init__()
         home = self.homes / f"home{next(_HOMES)}"
-        self.settings, self.backed_up = self.located(Settings(home=home)), {}
+        self.settings, self.backed_up = self.located[0](Settings(home=home)), {}
         self.place = place_at(home.with_name(f"{home.name}-backups"))
         self.parts, self.sinks, self.kept, self.open = {}, {}, {}, ExitStack()
 
@@ -601,7 +601,7 @@ def test_each_event_is_in_its_place_once_whatever_happens(
     steps = request.config.getoption("--steps")
     shapes = {name: found[seed % len(found)] for name, found in SHAPES.items()}
     own = {"spark": spark, "services": services, "homes": tmp_path, "api": api, "shapes": shapes}
-    own |= {"turn": seed, "located": staticmethod(request.getfixturevalue("located"))}
+    own |= {"turn": seed, "located": (request.getfixturevalue("located"),)}
     done: Counter[str] = Counter()
     machine = type("BoundMachine", (Machine,), {**own, "done": done})
     run_state_machine_as_test(
