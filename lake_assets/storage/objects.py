@@ -6,6 +6,7 @@ the same by a name and by an option. A bucket keeps what it has acknowledged: no
 
 import io
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -31,6 +32,9 @@ _READ_BYTES = 1024 * 1024
 
 _LISTED = 1_000
 """Names of a bucket in one answer."""
+
+_COPIES, _COPY_TIMEOUT = 16, "600s"
+"""Files at once that a store copies by itself, and how long a large one may take it."""
 
 _ONE_BY_ONE = {"aws_disable_bulk_delete": "true"}
 _NOT_KNOWN = "501 Not Implemented"
@@ -147,6 +151,31 @@ class ObjectStore:
             ordered.sort(key=lambda name: not name.startswith(begins))
             for start in range(0, len(ordered), _LISTED):
                 self._delete(ordered[start : start + _LISTED])
+
+    def copy_folder(self, folder: LakeUri, to: LakeUri, *, last: str = "") -> None:
+        """Have the store copy all that is below a folder, what has the names there giving way.
+
+        What is below the folder `last` in it comes when the rest is there, the first name first.
+
+        Raises:
+            LakeError: the bucket cannot be read or written; or a file is larger than a store copies
+                by itself (S3: 5 GB).
+        """
+        bucket = open_bucket(self.root, {"timeout": _COPY_TIMEOUT, **self.options})
+        key, new = self._key(folder), self._key(to)
+        ends = f"{self._key(folder / last)}/" if last else "/"
+        with told(folder, "copied"):
+            listed = obstore.list(self._store, key or None, chunk_size=_LISTED)
+            names = sorted(one["path"] for found in listed for one in found)
+
+            def copy(name: str) -> None:
+                obstore.copy(bucket, name, f"{new}{name[len(key) :]}")
+
+            with ThreadPoolExecutor(_COPIES) as pool:
+                list(pool.map(copy, (name for name in names if not name.startswith(ends))))
+            for name in names:
+                if name.startswith(ends):
+                    copy(name)
 
     def _delete(self, keys: str | list[str]) -> None:
         """Delete them in one request, or one by one where the store knows no such request."""

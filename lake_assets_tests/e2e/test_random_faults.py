@@ -336,7 +336,6 @@ class Machine(RuleBasedStateMachine):
         for name, model in models.items():
             self.parts[name].model = model.copy()
 
-    @precondition(lambda self: self.settings.lake_root.is_local)
     @precondition(lambda self: not any(part.model.is_cut_off for part in self.parts.values()))
     @rule()
     def back_up(self):
