@@ -71,7 +71,7 @@ def test_what_is_there_gives_way_only_if_that_is_said(settings, lake, place):
 
 
 @pytest.mark.parametrize(
-    ("method", "part", "requests"),
+    "cut",
     [
         ("PUT", "/lake/_restore/", 3),  # while files are copied
         ("PUT", "/lake/silver/", 2),  # while tables come to their places
@@ -79,10 +79,9 @@ def test_what_is_there_gives_way_only_if_that_is_said(settings, lake, place):
         ("POST", "delete", 2),  # while what is there is deleted
     ],
 )
-def test_a_restore_that_was_cut_off_keeps_others_away_and_goes_on(
-    settings, s3, lake, place, method, part, requests
-):
+def test_a_restore_that_was_cut_off_keeps_others_away_and_goes_on(settings, s3, lake, place, cut):
     """By a store that refuses from some request on."""
+    method, part, requests = cut
     backed_up(settings, place)
     rows = rows_in(settings)
     lake.demux(UNO, FISH)
