@@ -41,6 +41,7 @@ OF_NO_ROOM = {
     Path("delta/test_lake_in_a_store.py"),
     Path("delta/test_partition_columns.py"),
     Path("delta/test_shallow_clones.py"),
+    Path("delta/test_store_faults.py"),
 }
 
 

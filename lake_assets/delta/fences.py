@@ -8,9 +8,7 @@ rows: it asks before it adds any, and was fenced by then, or is refused.
 """
 
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from lake_assets.delta.log_tail import actions_of, newest_version
 from lake_assets.delta.table_log import TableLog, log_of, table_folders
@@ -64,9 +62,7 @@ def _fence(log: TableLog, token: int) -> None:
 def _times(log: TableLog, version: int) -> dict[str, int]:
     """When a commit after a version is made, in milliseconds since 1970, as its table wants it."""
     now = int(time.time() * 1000)
-    said: Mapping[str, Any] = next(
-        (told for kind, told in actions_of(log, version) if kind == "commitInfo"), {}
-    )
-    last = said.get(_IN_COMMIT)
+    said = [told for kind, told in actions_of(log, version) if kind == "commitInfo"]
+    last = said[0].get(_IN_COMMIT) if said else None
     # A table whose last commit has a time of its own asks each for a later one.
     return {"timestamp": now} | ({} if last is None else {_IN_COMMIT: max(now, int(last) + 1)})

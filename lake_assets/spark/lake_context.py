@@ -64,7 +64,7 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
     """
     ensure_bound(settings)
     fanout = settings.fanout
-    with _writable(settings) as lake:
+    with writable(settings) as lake:
         committer = Committer(
             lake,
             threads=fanout.commit_threads or commit_threads_of(lake),
@@ -82,8 +82,12 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
 
 
 @contextmanager
-def _writable(settings: Settings) -> Iterator[Store]:
-    """The store at the lake's root, kept from other machines; raises as `open_lake`."""
+def writable(settings: Settings) -> Iterator[Store]:
+    """The store at the lake's root, kept from other machines while the block runs.
+
+    Raises:
+        LakeError: another machine writes it; or as `open_lake`.
+    """
     root, state_dir = settings.lake_root, settings.state_dir
     if root.is_local:
         ensure_writable(settings.lake_dir)

@@ -58,7 +58,7 @@ def told(file: LakeUri, what: str) -> Iterator[None]:
         ensure_bucket(file, problem)
         raise FileNotFoundError(str(file)) from problem
     except (BaseError, OSError, ValueError) as problem:
-        raise _unusable(file, what, problem) from problem
+        raise unusable(file, what, problem) from problem
     except BaseException as problem:
         if type(problem).__name__ != _PANIC:
             raise
@@ -74,10 +74,17 @@ def ensure_bucket(file: LakeUri, problem: FileNotFoundError) -> None:
         LakeError: there is no such bucket.
     """
     if any(word in str(problem) for word in _NO_BUCKET):
-        raise _unusable(file, "found", problem) from problem
+        raise unusable(file, "found", problem) from problem
 
 
-def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
+def unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
+    """What obstore or deltalake says of a bucket, as an error of ours.
+
+    Args:
+        file: or folder, that was asked for.
+        what: was to happen to it, as "read".
+        problem: what was said.
+    """
     text = str(problem)
     fact, step = f"cannot be {what} ({first_line(problem)})", "Check the bucket and the network"
     if any(word in text for word in _NO_BUCKET):

@@ -28,6 +28,9 @@ Answer: TypeAlias = tuple[str, list[tuple[str, str]], bytes]
 _PASSED_OVER = {"blind": ("HTTP_IF_NONE_MATCH",), "unversioned": ("HTTP_IF_MATCH",)}
 """Conditions that do not count, by what goes wrong."""
 
+_SESSION = "HTTP_X_AMZ_SECURITY_SESSION"
+"""Of a session, which S3Proxy does not know; it looks at no credentials here."""
+
 _OWN = {"connection", "transfer-encoding", "date", "server"}
 """Headers that the front's own server says."""
 
@@ -58,7 +61,7 @@ def before(url: str) -> Callable[[Environ], Answer]:
         if "list-type=2" in path:
             path += f"&max-keys={PAGE}"
         names = {"CONTENT_TYPE", "CONTENT_LENGTH"} & environ.keys()
-        names |= {name for name in environ if name.startswith("HTTP_")}
+        names |= {name for name in environ if name.startswith("HTTP_")} - {_SESSION}
         headers = {n.removeprefix("HTTP_").replace("_", "-"): environ[n] for n in names}
         connection = http.client.HTTPConnection(address, timeout=60)
         if "continuation-token=" in path:  # S3 passes over the other; S3Proxy refuses both
@@ -95,7 +98,7 @@ class Front:
         path = path.encode("latin-1").decode("utf-8", "replace")
         if path.startswith("/_test/"):
             start_response("200 OK", [])
-            return [self._control(path, parse_qs(environ["QUERY_STRING"]))]
+            return [self._control(path, parse_qs(environ["QUERY_STRING"], keep_blank_values=True))]
         said = [method, path, environ["QUERY_STRING"], environ.get("HTTP_RANGE", "")]
         self._asked.append(said)
         fault = self._fault(environ, said) or {"does": ""}
@@ -164,7 +167,7 @@ class Front:
 
     def _fault(self, environ: Environ, said: list[str]) -> dict[str, str] | None:
         method, path, query, _ = said
-        token = environ.get("HTTP_X_AMZ_SECURITY_TOKEN", "")
+        token = environ.get(_SESSION, "")
         for one in self._faults:
             fits = one["method"] in {method, "*"} and one["part"] in f"{path}?{query}"
             if fits and one.get("token", token) == token and int(one["times"]):

@@ -19,7 +19,7 @@ from benchmarks.s3proxy import run_s3proxy
 from lake_assets.settings.load import load_settings
 
 Kind = Literal["moto", "s3proxy"]
-Fault = Literal["torn", "lost", "stall", "lag", "blind", "unversioned", "racing"]
+Fault = Literal["pass", "torn", "lost", "stall", "lag", "blind", "unversioned", "racing"]
 
 PAGE = 100
 """Names that a server tells at once; S3 tells a thousand."""
@@ -87,11 +87,12 @@ class S3Server:
         Args:
             method: of HTTP, or `*`.
             part: of the address's path and query.
-            does: `torn`, the connection ends when half of a request is there, and nothing is done;
-                `lost`, it is done, and not answered; `stall`, it is done and answered so many
-                seconds later; `lag`, lists have no names that are younger than that; `blind`,
-                puts happen where there is a file already; `unversioned`, in place of any version;
-                `racing`, whether there is one is looked at a moment before.
+            does: `pass`, nothing, so often that another fault waits for its turn; `torn`, the
+                connection ends when half of a request is there, and nothing is done; `lost`, it is
+                done, and not answered; `stall`, it is done and answered so many seconds later;
+                `lag`, lists have no names that are younger than that; `blind`, puts happen where
+                there is a file already; `unversioned`, in place of any version; `racing`, whether
+                there is one is looked at a moment before.
             times: that it does.
             seconds: of a server that stalls or lags.
         """

@@ -136,6 +136,15 @@ def test_options_that_cannot_be_used_are_refused(options):
         ObjectStore(LakeUri.parse("s3://bucket"), options)
 
 
+@pytest.mark.parametrize("limit", ["20", "20s"])
+def test_patience_is_told_to_obstore_and_to_deltalake_alike(moto, limit):
+    moto.make_bucket(bucket := f"patience-{limit}")
+    table = LakeUri.parse(f"s3://{bucket}/t")
+    options = ObjectStore(table, {**moto.options, "retry_timeout": limit}).options
+    assert options["retry_timeout"] == "20s"
+    write_deltalake(table.for_deltalake(), pa.table({"a": [1]}), storage_options=options)
+
+
 def test_a_file_of_another_bucket_is_refused(place):
     with pytest.raises(LakeError, match="is not in the bucket of"):
         place.store.get(LakeUri.parse("s3://other/file"))
