@@ -117,16 +117,6 @@ class StoreAwayError(LakeError):
 class NoConditionsError(LakeError):
     """A store puts a file whatever is there already, so that two writers lose each other's rows."""
 
-    def __init__(self, lake: str, condition: str) -> None:
-        """Record the lake, and the HTTP header that the store does not heed."""
-        super().__init__(
-            lake,
-            f"is in a store that does not heed {condition}: two writers would lose each other's "
-            "rows there",
-            "Keep the lake in one that does, as AWS, MinIO and Ceph do, maybe in a newer release",
-        )
-        self.condition = condition
-
 
 class DamagedBackupError(LakeError):
     """What a backup says of itself is not what was written, or is gone."""

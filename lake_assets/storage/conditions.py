@@ -60,15 +60,15 @@ def _try(bucket: Bucket, root: LakeUri, file: LakeUri) -> None:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         made = sum(pool.map(is_made, range(_AT_ONCE)))
     if made > 1:
-        raise NoConditionsError(str(root), "If-None-Match: *")
+        raise _unheeded(root, "If-None-Match: *")
     with told(file, "read"):
         first = version_of(obstore.get(bucket, file.path).meta)
     _is_put(bucket, file, b"second", first)  # refused if the answer to it was lost, and it is there
     if _is_put(bucket, file, b"third", first):
-        raise NoConditionsError(str(root), "If-Match")
+        raise _unheeded(root, "If-Match")
     with told(file, "read"):
         if bytes(obstore.get(bucket, file.path).bytes()) != b"second":
-            raise NoConditionsError(str(root), "If-Match")
+            raise _unheeded(root, "If-Match")
 
 
 def _is_put(bucket: Bucket, file: LakeUri, content: bytes, mode: "PutMode") -> bool:
@@ -79,6 +79,12 @@ def _is_put(bucket: Bucket, file: LakeUri, content: bytes, mode: "PutMode") -> b
             return False
         except BaseError as problem:
             if _NOT_KNOWN in str(problem):
-                raise NoConditionsError(str(file), "If-None-Match and If-Match") from problem
+                raise _unheeded(file, "If-None-Match and If-Match") from problem
             raise
     return True
+
+
+def _unheeded(place: LakeUri, condition: str) -> NoConditionsError:
+    fact = f"is in a store that does not heed {condition}: two writers would lose rows there"
+    step = "Keep the lake in one that does, as AWS, MinIO and Ceph do, maybe in a newer release"
+    return NoConditionsError(str(place), fact, step)
