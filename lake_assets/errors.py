@@ -114,10 +114,6 @@ class StoreAwayError(LakeError):
     """A bucket's store does not answer, or is overloaded; asked later, it may."""
 
 
-class NoConditionsError(LakeError):
-    """A store puts a file whatever is there already, so that two writers lose each other's rows."""
-
-
 class DamagedBackupError(LakeError):
     """What a backup says of itself is not what was written, or is gone."""
 
@@ -166,11 +162,8 @@ class LeaseLostError(LakeError):
 
     def __init__(self, lake: str, holder: str) -> None:
         """Record the lake, and in words who writes it."""
-        super().__init__(
-            lake,
-            f"is written by {holder} by now, since this process was not heard of for too long",
-            "Let that one go on; rows that were not committed here come again there",
-        )
+        fact = f"is written by {holder} by now: this process was not heard of for too long"
+        super().__init__(lake, fact, "Let it go on; rows not committed here come again there")
 
 
 class TableOwnedError(LakeError):

@@ -14,7 +14,7 @@ from uuid import uuid4
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
-from lake_assets.errors import LakeError, NoConditionsError
+from lake_assets.errors import LakeError
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.conditional import version_of
 from lake_assets.storage.object_errors import told
@@ -39,8 +39,7 @@ def ensure_conditions(root: LakeUri, options: Mapping[str, str]) -> None:
         options: of its bucket, as deltalake takes them.
 
     Raises:
-        NoConditionsError: it does not.
-        LakeError: the bucket cannot be read, written or deleted from.
+        LakeError: it does not, or cannot be read, written or deleted from.
         SettingsError: an option cannot be used.
     """
     store, bucket = ObjectStore(root, options), open_bucket(root, options)
@@ -84,7 +83,7 @@ def _is_put(bucket: Bucket, file: LakeUri, content: bytes, mode: "PutMode") -> b
     return True
 
 
-def _unheeded(place: LakeUri, condition: str) -> NoConditionsError:
+def _unheeded(place: LakeUri, condition: str) -> LakeError:
     fact = f"is in a store that does not heed {condition}: two writers would lose rows there"
     step = "Keep the lake in one that does, as AWS, MinIO and Ceph do, maybe in a newer release"
-    return NoConditionsError(str(place), fact, step)
+    return LakeError(str(place), fact, step)
