@@ -27,7 +27,13 @@ _PREFIX = "LAKE_ASSETS_"
 
 _environment_lock = threading.RLock()
 
-_JSON = {"kafka": "options", "spark": "conf", "backup": "options", "storage": "options"}
+_JSON = {
+    "kafka": "options",
+    "spark": "conf",
+    "backup": "options",
+    "storage": "options",
+    "catalog": "options",
+}
 """By group, the field that is a JSON object."""
 
 
@@ -65,7 +71,7 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     for name in ("home", "lake", "state", "feeds"):
         if fields[name] is not None:
             fields[name] = _folder(name, fields[name], is_option=name in given)
-    for name in ("runtime", "registry"):
+    for name in ("runtime", "registry", "spark"):
         fields[name] = _with_absolute_paths(fields[name])
     settings = Settings(**fields)
     _ensure_apart(settings)
@@ -146,6 +152,11 @@ def java_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if os.environ.get(name)}
 
 
+def executable_path() -> str:
+    """Where this process looks for programs."""
+    return os.environ.get("PATH", os.defpath)
+
+
 def secret_of(variable: str) -> SecretStr:
     """A secret that a feed names by its environment variable.
 
@@ -170,6 +181,31 @@ def jvm_options() -> list[str]:
 def aws_environment() -> dict[str, str]:
     """What the environment says about AWS: servers, regions, a login."""
     return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+
+
+def openlineage_environment() -> dict[str, str]:
+    """What the environment says about OpenLineage, whose client reads the same."""
+    return {name: value for name, value in os.environ.items() if name.startswith("OPENLINEAGE_")}
+
+
+@contextlib.contextmanager
+def openlineage_variables_kept() -> Iterator[None]:
+    """Take back the variables that OpenLineage's client sets for itself when it is made.
+
+    Children would inherit its key under another name.
+    """
+    with _environment_lock:
+        before = openlineage_environment()
+        try:
+            yield
+        finally:
+            for name in openlineage_environment().keys() - before.keys():
+                del os.environ[name]
+
+
+def openlineage_namespace() -> str:
+    """Where this lake's jobs are named: `OPENLINEAGE_NAMESPACE`, or `lake_assets`."""
+    return os.environ.get("OPENLINEAGE_NAMESPACE") or "lake_assets"
 
 
 def spark_class_path() -> str | None:

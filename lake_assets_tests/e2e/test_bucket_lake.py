@@ -14,7 +14,8 @@ import pytest
 from lake_assets.delta.log_history import open_table
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import child_environment
-from lake_assets.settings.schema import SparkSettings, StorageSettings, StreamSettings
+from lake_assets.settings.schema import StorageSettings, StreamSettings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.state.lease import LakeLease
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here

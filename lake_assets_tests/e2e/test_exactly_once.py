@@ -14,7 +14,8 @@ from lake_assets.model.routes import Route
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
-from lake_assets.settings.schema import Settings, SparkSettings, StreamSettings
+from lake_assets.settings.schema import Settings, StreamSettings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets_tests.e2e import doomed, finish
 from lake_assets_tests.e2e.doomed import (
     AFTER_THE_COMMITS,

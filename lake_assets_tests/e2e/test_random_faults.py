@@ -35,9 +35,8 @@ from lake_assets.delta.relayout import lay_out
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Reset
 from lake_assets.model.lake_uri import LakeUri
-from lake_assets.model.retention import LayerRetention, SilverRetention
+from lake_assets.model.retention import LayerRetention, Reset, SilverRetention
 from lake_assets.model.routes import TableColumns
 from lake_assets.model.tables import Layer
 from lake_assets.settings.schema import Settings

@@ -8,14 +8,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 import httpx
 import pytest
 
-from lake_assets_tests.storage.s3proxy import run_s3proxy
+from benchmarks.s3proxy import run_s3proxy
+from lake_assets.settings.load import load_settings
 
 Kind = Literal["moto", "s3proxy"]
 Fault = Literal["pass", "torn", "lost", "stall", "lag", "blind", "unversioned", "racing"]
@@ -117,6 +118,12 @@ class S3Server:
         return [html.unescape(key) for key in re.findall("<Key>(.*?)</Key>", answer.text)]
 
 
+def _s3proxy() -> AbstractContextManager[str]:
+    """It looks whether a file is there and puts it in two steps, so that of two who put one at once
+    both may be told that they did: its front lets them in one by one."""
+    return run_s3proxy(load_settings().runtime)
+
+
 @contextmanager
 def run_s3(kind: Kind = "moto", trusting: int | None = None) -> Iterator[S3Server]:
     """A server until the end of the block.
@@ -126,7 +133,7 @@ def run_s3(kind: Kind = "moto", trusting: int | None = None) -> Iterator[S3Serve
         trusting: requests until moto looks at credentials; by default it never does.
     """
     with ExitStack() as running:
-        behind = "moto" if kind == "moto" else running.enter_context(run_s3proxy())
+        behind = "moto" if kind == "moto" else running.enter_context(_s3proxy())
         variables = [f"MOTO_S3_DEFAULT_MAX_KEYS={PAGE}"]
         variables += [] if trusting is None else [f"INITIAL_NO_AUTH_ACTION_COUNT={trusting}"]
         program = [sys.executable, "-m", "lake_assets_tests.storage.front", behind]
