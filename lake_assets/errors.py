@@ -88,20 +88,6 @@ class StoreAwayError(LakeError):
     """A bucket's store does not answer, or is overloaded; asked later, it may."""
 
 
-class NoConditionsError(LakeError):
-    """A store puts a file whatever is there already, so that two writers lose each other's rows."""
-
-    def __init__(self, lake: str, condition: str) -> None:
-        """Record the lake, and the HTTP header that the store does not heed."""
-        super().__init__(
-            lake,
-            f"is in a store that does not heed {condition}: two writers would lose each other's "
-            "rows there",
-            "Keep the lake in one that does, as AWS, MinIO and Ceph do, maybe in a newer release",
-        )
-        self.condition = condition
-
-
 class DamagedBackupError(LakeError):
     """What a backup says of itself is not what was written, or is gone."""
 
@@ -150,11 +136,8 @@ class LeaseLostError(LakeError):
 
     def __init__(self, lake: str, holder: str) -> None:
         """Record the lake, and in words who writes it."""
-        super().__init__(
-            lake,
-            f"is written by {holder} by now, since this process was not heard of for too long",
-            "Let that one go on; rows that were not committed here come again there",
-        )
+        fact = f"is written by {holder} by now: this process was not heard of for too long"
+        super().__init__(lake, fact, "Let it go on; rows not committed here come again there")
 
 
 class TableOwnedError(LakeError):

@@ -40,8 +40,7 @@ class LakeRecord(Protocol):
         """Keep others of this lake off on this machine, whatever state folder they have.
 
         Raises:
-            NoConditionsError: a bucket's store cannot keep others off.
-            LakeError: the lake cannot be written.
+            LakeError: the lake cannot be written, or a bucket's store cannot keep others off.
         """
 
     def write(self, content: bytes) -> bool:

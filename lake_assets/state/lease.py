@@ -99,8 +99,8 @@ class LakeLease:
 
         Raises:
             LeaseHeldError: another machine or state folder has it, and lives.
-            NoConditionsError: the bucket's store cannot keep a second one off.
-            LakeError: the bucket or the state folder cannot be read or written.
+            LakeError: the bucket's store cannot keep a second one off; or it or the state folder
+                cannot be read or written.
         """
         ensure_writable(self.state_dir)
         users, ended = self.state_dir / "lease-users.lock", threading.Event()

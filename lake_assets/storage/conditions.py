@@ -14,7 +14,7 @@ from uuid import uuid4
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
-from lake_assets.errors import LakeError, NoConditionsError
+from lake_assets.errors import LakeError
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.conditional import version_of
 from lake_assets.storage.object_errors import told
@@ -39,8 +39,7 @@ def ensure_conditions(root: LakeUri, options: Mapping[str, str]) -> None:
         options: of its bucket, as deltalake takes them.
 
     Raises:
-        NoConditionsError: it does not.
-        LakeError: the bucket cannot be read, written or deleted from.
+        LakeError: it does not, or cannot be read, written or deleted from.
         SettingsError: an option cannot be used.
     """
     store, bucket = ObjectStore(root, options), open_bucket(root, options)
@@ -60,15 +59,15 @@ def _try(bucket: Bucket, root: LakeUri, file: LakeUri) -> None:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         made = sum(pool.map(is_made, range(_AT_ONCE)))
     if made > 1:
-        raise NoConditionsError(str(root), "If-None-Match: *")
+        raise _unheeded(root, "If-None-Match: *")
     with told(file, "read"):
         first = version_of(obstore.get(bucket, file.path).meta)
     _is_put(bucket, file, b"second", first)  # refused if the answer to it was lost, and it is there
     if _is_put(bucket, file, b"third", first):
-        raise NoConditionsError(str(root), "If-Match")
+        raise _unheeded(root, "If-Match")
     with told(file, "read"):
         if bytes(obstore.get(bucket, file.path).bytes()) != b"second":
-            raise NoConditionsError(str(root), "If-Match")
+            raise _unheeded(root, "If-Match")
 
 
 def _is_put(bucket: Bucket, file: LakeUri, content: bytes, mode: "PutMode") -> bool:
@@ -79,6 +78,12 @@ def _is_put(bucket: Bucket, file: LakeUri, content: bytes, mode: "PutMode") -> b
             return False
         except BaseError as problem:
             if _NOT_KNOWN in str(problem):
-                raise NoConditionsError(str(file), "If-None-Match and If-Match") from problem
+                raise _unheeded(file, "If-None-Match and If-Match") from problem
             raise
     return True
+
+
+def _unheeded(place: LakeUri, condition: str) -> LakeError:
+    fact = f"is in a store that does not heed {condition}: two writers would lose rows there"
+    step = "Keep the lake in one that does, as AWS, MinIO and Ceph do, maybe in a newer release"
+    return LakeError(str(place), fact, step)
