@@ -29,7 +29,8 @@ def _bound(response: "httpx.Response") -> None:
     if encoding != "identity":
         message = f"an answer is packed ({encoding}), which was not asked for"
         raise UnexpectedAnswerError(message)
-    response.stream = _Counted(response.stream)
+    if isinstance(response.stream, httpx.SyncByteStream):  # as each of a client's that waits
+        response.stream = _Counted(response.stream)
 
 
 class _Counted(httpx.SyncByteStream):
