@@ -22,6 +22,7 @@ from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
 from lake_assets.spark.fan_out import fan_out
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import numbered, rows_of_file, share, shared
+from lake_assets.spark.task_slots import task_slots
 from lake_assets.storage.store import Store
 
 _ROWS_A_FILE = 8_000
@@ -112,7 +113,7 @@ def _write(
     pieces = [
         (_piece(index, gain, logs[index]), _load(gain.plan)) for index, gain in enumerate(gains)
     ]
-    tasks = context.refresh_tasks or session.sparkContext.defaultParallelism
+    tasks = context.refresh_tasks or task_slots(session)
     shares, lake = share(pieces, tasks), context.lake
     left = fan_out(numbered(session, shares), plan, lambda: Merging(lake, shares))
     files = {keys[index]: written.files for index, written in left.written.items()}

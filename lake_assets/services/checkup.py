@@ -23,6 +23,7 @@ from lake_assets.runtime.jars import Group, is_here
 from lake_assets.runtime.java import find_java
 from lake_assets.runtime.setup import ensure_runtime, groups_of
 from lake_assets.services.child import last_words
+from lake_assets.services.cluster_findings import look_at_cluster
 from lake_assets.services.control import (
     ServiceStatus,
     State,
@@ -62,6 +63,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _java(settings)
     yield from (_jars(group, settings) for group in groups_of(settings))
     yield from _class_archive(settings)
+    yield from look_at_cluster(settings, _feeds(settings))
     yield from _services(settings)
     yield _lake(settings)
     yield _state(settings)
@@ -194,8 +196,12 @@ def _lake(settings: Settings) -> Finding:
 
 
 def _bucket(settings: Settings) -> Finding:
+    # Loaded only for buckets, as their store is.
+    from lake_assets.storage.conditions import ensure_conditions  # noqa: PLC0415
+
     try:
         found = lake_record(settings).read()
+        ensure_conditions(settings.lake_root, settings.storage.secrets)
     except (LakeError, SettingsError) as problem:
         return broken("lake", problem)
     fact = f"{settings.lake_root}, {'made with the first use' if found is None else 'read'}"

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias
 
 from lake_assets.errors import (
     FeedError,
     LakeError,
     RegistryError,
+    RuntimeSetupError,
     SettingsError,
     SourceError,
     SourceNotFoundError,
@@ -31,9 +33,13 @@ class Finding:
     fix: str = ""
 
 
-def broken(
-    thing: str, problem: SettingsError | FeedError | SourceError | RegistryError | LakeError
-) -> Finding:
+Told: TypeAlias = (
+    SettingsError | FeedError | SourceError | RegistryError | LakeError | RuntimeSetupError
+)
+"""Errors that name a fact and a next step, and may come of what is looked at."""
+
+
+def broken(thing: str, problem: Told) -> Finding:
     """What an error says of a thing."""
     return Finding(thing=thing, health=Health.BROKEN, fact=problem.fact, fix=problem.next_step)
 

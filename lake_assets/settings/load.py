@@ -71,7 +71,7 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     for name in ("home", "lake", "state", "feeds"):
         if fields[name] is not None:
             fields[name] = _folder(name, fields[name], is_option=name in given)
-    for name in ("runtime", "registry"):
+    for name in ("runtime", "registry", "spark"):
         fields[name] = _with_absolute_paths(fields[name])
     settings = Settings(**fields)
     _ensure_apart(settings)
@@ -150,6 +150,11 @@ def _in_s3(path: Path) -> Path | None:
 def java_environment() -> dict[str, str]:
     """What this machine says about its own Java: `JAVA_HOME` and `PATH`, as far as they are set."""
     return {name: os.environ[name] for name in ("JAVA_HOME", "PATH") if os.environ.get(name)}
+
+
+def executable_path() -> str:
+    """Where this process looks for programs."""
+    return os.environ.get("PATH", os.defpath)
 
 
 def secret_of(variable: str) -> SecretStr:

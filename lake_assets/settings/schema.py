@@ -15,6 +15,7 @@ from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.catalog import CatalogSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
 from lake_assets.settings.masking import MaskingSettings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.settings.upkeep import (
     BackupSettings,
     DagsterSettings,
@@ -89,21 +90,6 @@ class RegistrySettings(RelatedGroup):
         return without_login(given) if isinstance(given, dict) else given
 
 
-class SparkSettings(Group):
-    """The Spark application that runs streams and refreshes."""
-
-    master: str = "local[*]"
-    """A Spark master URL."""
-
-    driver_memory: str = "1g"
-    """Heap of the driver's JVM. Below 700m a batch of 1,000,000 rows spills; above 2g the demo no
-    longer keeps its 6 GB."""
-
-    conf: dict[str, SecretStr] = Field(default_factory=dict)
-    """Further Spark properties, as JSON; they win over ours. Masked as Kafka's options are, but
-    Spark itself puts properties on its JVM's command line: give it secrets in a file."""
-
-
 class StreamSettings(Group):
     """The two long-running queries: ingest (source to bronze) and demux (bronze to silver)."""
 
@@ -172,9 +158,10 @@ class FanoutSettings(Group):
     before it counts as done. `process` leaves that to the system: what was committed in the last
     half minute before a power cut may be lost or torn, and is made again as far as Kafka has it."""
 
-    commit_threads: int = Field(default=2, gt=0)
-    """Tables committed at once. A local disk hardly makes a commit wait, so that more threads gain
-    nothing there; raise it where the lake's disk answers slowly (NFS)."""
+    commit_threads: int | None = Field(default=None, gt=0)
+    """Tables committed at once; unset, 2 on a disk and 64 in a bucket. A local disk hardly makes a
+    commit wait, so that more threads gain nothing there; raise it where the lake's disk answers
+    slowly (NFS)."""
 
     buffer_bytes: int = Field(default=512 * 1024 * 1024, gt=0)
     """Bytes that a writing task takes at most for the rows that wait to be written, however skewed

@@ -27,6 +27,24 @@ def set_hadoop_properties(session: SparkSession, properties: Mapping[str, str]) 
         hadoop.set(name, value)
 
 
+def property_of(session: SparkSession, name: str) -> str | None:
+    """A property that the session's application was started with."""
+    found: str | None = session.sparkContext._conf.get(name)  # noqa: SLF001
+    return found
+
+
+def seconds_of(session: SparkSession, name: str) -> int:
+    """A duration among them, such as `30s`, in seconds."""
+    conf = session.sparkContext._jsc.sc().conf()  # noqa: SLF001
+    return int(conf.getTimeAsSeconds(name))
+
+
+def executors_of(session: SparkSession) -> int:
+    """How many executors there are that are not the driver itself."""
+    infos = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()  # noqa: SLF001
+    return len(infos) - 1
+
+
 def sql_parser(session: SparkSession) -> Any:  # noqa: ANN401 - an object of the JVM
     """Spark's parser, a `ParserInterface`: expressions as trees that are not resolved yet."""
     return session._jsparkSession.sessionState().sqlParser()  # noqa: SLF001

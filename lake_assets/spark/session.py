@@ -18,9 +18,18 @@ from lake_assets.runtime.class_archive import using_options
 from lake_assets.runtime.setup import Runtime
 from lake_assets.settings.load import aws_environment, spark_class_path, temporary_environment
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.cluster import (
+    archives,
+    cluster_properties,
+    cores_of,
+    ensure_reachable,
+    is_cluster,
+    python_variables,
+)
 from lake_assets.spark.jvm import has_started, set_hadoop_properties
 from lake_assets.spark.object_stores import HadoopProperties, hadoop_properties
 from lake_assets.spark.session_digest import RESULT_PROPERTIES
+from lake_assets.spark.task_slots import wait_for_executor
 
 _ARROW_ROWS = 65_536
 """Rows an Arrow batch holds between the JVM and Python. Spark's default of 10,000 costs a fifth
@@ -47,12 +56,13 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         **RESULT_PROPERTIES,
+        **(
+            cluster_properties(settings)
+            if is_cluster(settings)
+            else _laptop_properties(cores_of(settings) or 1)
+        ),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ARROW_ROWS),
-        **_sockets(tempfile.gettempdir()),
         "spark.sql.warehouse.dir": str(settings.home / "spark-warehouse"),
-        # Aggregations here are small beside their scans: a task a core, not Spark's 200.
-        "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
-        "spark.default.parallelism": str(os.cpu_count() or 2),
         # A gold refresh names each file it reads, hundreds of them. Spark would start a job with a
         # task a file to look at them, which costs ten times what looking costs.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
@@ -72,12 +82,23 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         "spark.sql.streaming.minBatchesToRetain": "20",
         # What plans, the UI and event logs say of a source's options; Spark's own misses keys.
         "spark.sql.redaction.options.regex": "(?i)url|password|secret|token|jaas|[.]key",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.driver.extraJavaOptions": _java_options(runtime),
         **{f"spark.hadoop.{name}": value for name, value in _of_store(settings).plain.items()},
         **{name: value.get_secret_value() for name, value in settings.spark.conf.items()},
+        **archives(settings),
+    }
+
+
+def _laptop_properties(cores: int) -> dict[str, str]:
+    """Of a JVM that is driver and executor in one."""
+    return {
+        **_sockets(tempfile.gettempdir()),
+        # Aggregations here are small beside their scans: a task a core, not Spark's 200.
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.default.parallelism": str(cores),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
     }
 
 
@@ -87,13 +108,8 @@ def _class_path(settings: Settings, runtime: Runtime) -> str:
     What is on the class path can be in an archive of classes, and is not copied at each start. Else
     it is empty and jars are shipped: to executors elsewhere, or those that the user has chosen.
     """
-    conf = settings.spark.conf
-    master = settings.spark.master
-    if "spark.master" in conf:
-        master = conf["spark.master"].get_secret_value()
-    is_one_jvm = master == "local" or master.startswith("local[")
     is_path = os.pathsep not in _joined(runtime, ",")
-    if not is_one_jvm or not is_path or "spark.jars" in conf:
+    if is_cluster(settings) or not is_path or "spark.jars" in settings.spark.conf:
         return ""
     # Spark's launcher puts this last; `spark.driver.extraClassPath` is left to the user.
     return os.pathsep.join(filter(None, (spark_class_path(), _joined(runtime, os.pathsep))))
@@ -144,8 +160,11 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
 
     Raises:
         RuntimeSetupError: the JVM did not come up.
-        SettingsError: Spark cannot read the store that the lake is in.
+        SettingsError: Spark cannot read the store that the lake is in, or executors elsewhere
+            could not reach it.
     """
+    if not has_started():
+        ensure_reachable(settings)
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
         builder = builder.config(key, value)
@@ -163,6 +182,7 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
             raise RuntimeSetupError(
                 "Spark", f"did not start ({problem})", "Run `lake-assets doctor`"
             ) from problem
+    wait_for_executor(session)
     # Not among its properties, which PySpark writes on the JVM's command line.
     if secret := _of_store(settings).secret:
         set_hadoop_properties(session, secret)
@@ -175,7 +195,7 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
 
 def _launch_environment(settings: Settings, runtime: Runtime) -> dict[str, str]:
     """What PySpark takes from the environment only, and reads while it starts."""
-    variables = {"JAVA_HOME": str(runtime.java.home), "PYSPARK_PYTHON": sys.executable}
+    variables = {"JAVA_HOME": str(runtime.java.home), **python_variables(settings)}
     if class_path := _class_path(settings, runtime):
         variables["SPARK_DIST_CLASSPATH"] = class_path
         # Elsewhere than in this process, executors may have the Python alone.

@@ -34,6 +34,7 @@ from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.rows import demux_names
 from lake_assets.spark.scan import Rows, ScannedFile, rows_in, scan
+from lake_assets.spark.task_slots import task_slots
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.storage.store import Store
 from lake_assets.streams.batch_attempts import BatchAttempts
@@ -262,11 +263,11 @@ class Follower:
             else kept_rows(self._log, self.demux.context.committer.fresh(bronze))
         )
         files = [
-            ScannedFile(file=place, size=file.size, kept=kept.get(place))
+            ScannedFile(file=place, size=file.size, rows=file.rows or None, kept=kept.get(place))
             for file in found.files
             for place in [self._log.data_file(file.path)]
         ]
-        cores = self.session.sparkContext.defaultParallelism
+        cores = task_slots(self.session)
         return scan(
             self.session,
             self._lake,

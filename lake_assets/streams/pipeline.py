@@ -31,6 +31,7 @@ from lake_assets.silver.recovery import Recovery
 from lake_assets.silver.turn import Turn
 from lake_assets.sources.catalog import source_of
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.spark.task_slots import task_slots
 from lake_assets.state.batch_strikes import BatchRange
 from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.deduplication_turn import DEMUX, deduplication_turn
@@ -110,7 +111,7 @@ def start_ingest(
         pipeline.session,
         starts=starts,
         max_rows=pipeline.stream.max_rows_per_batch,
-        tasks=pipeline.session.sparkContext.defaultParallelism,
+        tasks=task_slots(pipeline.session),
     )
 
     def run_batch(batch: DataFrame, batch_id: int) -> None:

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lake_assets.bronze.ingest import Ingest
 from lake_assets.model.origins import ByPlace
 from lake_assets.spark.fan_out_twice import fan_out_twice
+from lake_assets.spark.task_slots import task_slots
 from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.demux_loop import Derived, Follower
 from lake_assets.streams.triggers import tasks_of
@@ -88,7 +89,7 @@ class SinglePass:
         )
 
     def _in_tasks(self, batch: DataFrame, rows: int, tables: int) -> DataFrame:
-        cores = self.session.sparkContext.defaultParallelism
+        cores = task_slots(self.session)
         return batch.coalesce(tasks_of(rows, tables, cores))
 
     def _is_taken(

@@ -1,7 +1,6 @@
 """The thread that owns Spark while the streams run: a thread a feed is started, watched, ended."""
 
 import logging
-import os
 import queue
 import threading
 import time
@@ -18,6 +17,7 @@ from lake_assets.model.reports import BatchReport, Stage
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.runtime.wait_through import wait_through
 from lake_assets.settings.schema import Settings
+from lake_assets.spark.cluster import cores_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 from lake_assets.streams.feed_streams import FeedStreams
@@ -28,6 +28,7 @@ from lake_assets.streams.refresh_requests import RequestServer
 from lake_assets.streams.running_streams import RunningStreams, ToRun
 from lake_assets.streams.told_events import FeedEvent
 from lake_assets.streams.triggered_runs import Around, TriggeredRuns
+from lake_assets.streams.triggers import view_tasks_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -161,12 +162,12 @@ class Worker:
 
     def _stream(self) -> None:
         # A core is left to the streams, and slots: their tasks wait for those of no view then.
-        view_tasks = max(1, (os.cpu_count() or 2) - 1)
+        view_tasks = view_tasks_of(cores_of(self._settings))
         views = sum(len(feed.gold) for feed in self._feeds)
         session = start_session(
             self._settings,
             ensure_runtime(self._settings),
-            further_slots=_SLOTS_OF_A_VIEW * view_tasks * views,
+            further_slots=_SLOTS_OF_A_VIEW * (view_tasks or 0) * views,
         )
         try:
             with open_lake(self._settings, session) as context:

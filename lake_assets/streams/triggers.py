@@ -73,3 +73,12 @@ def tasks_of(rows: int, tables: int, cores: int) -> int:
     """
     enough = max(_ROWS_PER_TASK, _ROWS_PER_FILE * tables)
     return min(cores, max(1, rows // enough))
+
+
+def view_tasks_of(cores: int | None) -> int | None:
+    """Tasks that a refresh beside streams has at once: one a core but one.
+
+    Args:
+        cores: of the machine; None of a cluster, where they come and go, and so has the answer.
+    """
+    return None if cores is None else max(1, cores - 1)

@@ -7,10 +7,7 @@ from pydantic import SecretStr
 from lake_assets.settings.catalog import CatalogKind, CatalogSettings
 from lake_assets.settings.schema import Settings
 from lake_assets_tests.catalog.servers import Unity, run_unity
-from lake_assets_tests.storage.conftest import s3
 from lake_assets_tests.storage.servers import KEYS, S3Server
-
-__all__ = ["s3"]
 
 TOKEN = "sesame-open-wide"  # noqa: S105 - of a server of the test
 

@@ -23,9 +23,6 @@ from lake_assets.settings.schema import StorageSettings
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.catalog.lakes import FEED, ROWS, UNO, put
-from lake_assets_tests.storage.conftest import bucket
-
-__all__ = ["bucket"]
 
 
 def found(settings, *feeds):

@@ -11,7 +11,7 @@ from lake_assets.gold.view_snapshot import view_snapshot_of
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Mode
 from lake_assets.model.tables import EVERY_KEY
-from lake_assets.settings.schema import SparkSettings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session_digest import session_digest
 from lake_assets_tests.gold.silver import add_silver

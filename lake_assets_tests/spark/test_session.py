@@ -15,7 +15,8 @@ import pyspark
 import pytest
 
 from lake_assets.runtime.setup import ensure_runtime
-from lake_assets.settings.schema import SparkSettings, StorageSettings
+from lake_assets.settings.schema import StorageSettings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.spark.session import properties, start_session
 from lake_assets_tests.programs import run_program
 

@@ -1,6 +1,7 @@
 import pytest
 
-from lake_assets.settings.schema import Settings, SparkSettings
+from lake_assets.settings.schema import Settings
+from lake_assets.settings.spark import SparkSettings
 from lake_assets.spark.session import properties
 from lake_assets.spark.session_digest import RESULT_PROPERTIES, session_digest
 

@@ -8,6 +8,7 @@ from lake_assets.streams.triggers import (
     ingest_every_s,
     next_refresh_at,
     tasks_of,
+    view_tasks_of,
 )
 from lake_assets_tests.sample import GAMES
 
@@ -63,3 +64,7 @@ def test_a_batch_is_cut_as_far_as_its_rows_are_worth_it(rows, tables, tasks):
 )
 def test_a_view_is_due_again_by_its_pace_and_takes_half_of_the_time_at_most(pace, took, after):
     assert next_refresh_at(timedelta(seconds=pace), 100.0, 100.0 + took) == 100.0 + after
+
+
+def test_a_refresh_leaves_a_core_of_a_laptop_to_the_streams_and_a_cluster_to_spark():
+    assert [view_tasks_of(cores) for cores in (1, 2, 8, None)] == [1, 1, 7, None]
