@@ -86,6 +86,8 @@ def _url_complaint(value: str | None, kind: CatalogKind | None) -> str | None:
         return "is not set, and a catalogue of this kind needs it" if needs else None
     if kind is CatalogKind.HIVE:
         return None if _METASTORE.fullmatch(value) else "is no thrift://host:port"
+    if "@" in value:
+        return "has an @ in it: give a login apart from the address, which is shown"
     return web_complaint(value)
 
 

@@ -73,6 +73,7 @@ def test_grants_of_others_stay(lake):
     assert readers(lake) == {"gold_uno_best": ["admin"]}
 
 
+@pytest.mark.parametrize("lake", ["of_unity"], indirect=True)
 def test_what_differs_is_told_and_put_right(lake):
     missing = look_at_grants(lake, [UNO])
     assert sum(len(one.missing) for one in missing) == 4
@@ -89,6 +90,7 @@ def test_what_differs_is_told_and_put_right(lake):
     assert readers(lake) == GRANTED
 
 
+@pytest.mark.parametrize("lake", ["of_unity"], indirect=True)
 def test_a_table_stands_by_what_is_declared_noted_and_there(lake):
     sync(lake, [UNO])
     found = {table.name: table for table in registered_tables(lake)}

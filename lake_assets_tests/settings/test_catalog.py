@@ -42,6 +42,7 @@ def test_options_are_glues_and_masked(monkeypatch):
         ({"KIND": "hive", "URL": "http://metastore"}, "URL", "is no thrift://host:port"),
         ({"KIND": "unity"}, "URL", "is not set, and a catalogue of this kind"),
         ({"KIND": "unity", "URL": "ftp://x"}, "URL", "is no web address"),
+        ({"KIND": "unity", "URL": "https://anna:hush@x"}, "URL", "has an @ in it"),
         ({"KIND": "glue", "TOKEN": "hush"}, "TOKEN", "is Unity's"),
         ({**UNITY, "TOKEN": "hush\n"}, "TOKEN", "has a character that no token has"),
         ({**UNITY, "NAME": "a.b"}, "NAME", "takes letters, digits, _ and -"),
