@@ -33,10 +33,10 @@ def property_of(session: SparkSession, name: str) -> str | None:
     return found
 
 
-def seconds_of(session: SparkSession, name: str) -> int:
+def seconds_of(session: SparkSession, name: str, default: str) -> int:
     """A duration among them, such as `30s`, in seconds."""
     conf = session.sparkContext._jsc.sc().conf()  # noqa: SLF001
-    return int(conf.getTimeAsSeconds(name))
+    return int(conf.getTimeAsSeconds(name, default))
 
 
 def executors_of(session: SparkSession) -> int:

@@ -16,6 +16,9 @@ from lake_assets.spark.masters import local_cores
 _WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime"
 """Spark's own word for how long it waits for executors."""
 
+_WAIT_USUALLY = "30s"
+"""Spark's own default of it."""
+
 _LOOK_EVERY_S = 0.1
 
 _GROWTH = 2
@@ -69,7 +72,7 @@ def wait_for_executor(session: SparkSession) -> None:
         return
     if property_of(session, "spark.dynamicAllocation.enabled") == "true":
         return  # they come with tasks
-    limit_s = seconds_of(session, _WAIT)
+    limit_s = seconds_of(session, _WAIT, _WAIT_USUALLY)
     deadline = time.monotonic() + limit_s
     while not executors_of(session):
         if time.monotonic() > deadline:

@@ -52,7 +52,6 @@ class Cluster:
                 f"-Dspark.deploy.recoveryDirectory={self._folder / 'recovery'}",
                 "-Dspark.deploy.recoveryMode=FILESYSTEM",
                 "-Dspark.master.rest.enabled=false",
-                "-Dspark.worker.timeout=10",
                 "org.apache.spark.deploy.master.Master",
                 *("--host", "127.0.0.1", "--port", str(self._port)),
                 *("--webui-port", str(self._page)),

@@ -38,3 +38,15 @@ def test_columns_are_the_same_in_arrow_and_spark():
     columns = StructType([StructField("n", LongType())])
     assert jvm.spark_schema(jvm.arrow_schema(columns)) == columns
     assert jvm.arrow_schema(columns) == pa.schema([("n", pa.int64())])
+
+
+@pytest.mark.spark
+def test_properties_of_an_application_are_read_back(spark):
+    assert jvm.property_of(spark, "spark.app.name") == "lake_assets"
+    assert jvm.property_of(spark, "spark.nobody.set.this") is None
+    assert jvm.seconds_of(spark, "spark.nobody.set.this", "2min") == 120
+
+
+@pytest.mark.spark
+def test_a_driver_is_no_executor(spark):
+    assert jvm.executors_of(spark) == 0
