@@ -43,13 +43,17 @@ def ensure_conditions(root: LakeUri, options: Mapping[str, str]) -> None:
         SettingsError: an option cannot be used.
     """
     store, bucket = ObjectStore(root, options), open_bucket(root, options)
-    for _ in range(_ROUNDS):
-        file = root / f"_conditions-{uuid4().hex}"
+
+    def round_of(file: LakeUri) -> None:
         try:
             _try(bucket, root, file)
         finally:
             with suppress(LakeError):  # what it came to says more
                 store.delete(file)
+
+    files = [root / f"_conditions-{uuid4().hex}" for _ in range(_ROUNDS)]
+    with ThreadPoolExecutor(_ROUNDS) as pool:
+        list(pool.map(round_of, files))
 
 
 def _try(bucket: Bucket, root: LakeUri, file: LakeUri) -> None:
