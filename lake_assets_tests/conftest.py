@@ -135,7 +135,8 @@ def _needs_java(item: pytest.Item) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How far the test of random faults goes."""
+    """How far the tests of random faults and of random input go."""
+    parser.addoption("--fuzz-seconds", type=float, help="of random input; a few without")
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
     parser.addoption("--steps", type=int, default=10, help="of each sequence of random faults")
 

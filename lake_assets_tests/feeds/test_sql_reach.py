@@ -73,7 +73,7 @@ def test_long_gaps_are_looked_through_once(tmp_path):
     gap = "/**/ /***/" * 20_000
     told = refusal(tmp_path, f"expectations: [{{name: bad, sql: \"reflect{gap} ('a') = 1\"}}]")
     assert "reflect() may not be used" in told
-    fine = f"expectations: [{{name: fine, sql: \"score {gap} > 1\"}}]"
+    fine = f'expectations: [{{name: fine, sql: "score {gap} > 1"}}]'
     (tmp_path / "games.yaml").write_text(FEED + fine)
     assert load_feeds(tmp_path)
 
