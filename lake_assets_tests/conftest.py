@@ -147,6 +147,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--s3", choices=("moto", "s3proxy"), default="s3proxy", help="of long tests")
     places = ("folder", "moto", "s3proxy")
     parser.addoption("--lake", choices=places, default="folder", help="of tests of random faults")
+    parser.addoption("--fuzz-seconds", type=float, help="of random input; a few without")
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
     parser.addoption("--steps", type=int, default=10, help="of each sequence of random faults")
     parser.addoption("--examples", type=int, default=2, help="of each random test with Spark")

@@ -102,7 +102,12 @@ def _run(thing: str, folder: Path, ready: FileDescriptorSet, root: str) -> bytes
     # A process of its own: protoc writes its complaint to file descriptor 2, past sys.stderr.
     try:
         run = subprocess.run(  # noqa: S603 - no shell, and every argument is ours
-            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",  # names of ready-made descriptors may be any bytes
+            timeout=_TIMEOUT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired as problem:
         fact = f"took protoc more than {_TIMEOUT_S:.0f} s"

@@ -78,3 +78,9 @@ def test_an_import_path_cannot_leave_the_scratch_folder():
 def test_what_no_file_can_hold_is_refused_as_a_schema(files):
     with pytest.raises(SchemaUnusableError, match="whose name or text no file can have"):
         compile_files("v", {**files, ROOT: files.get(ROOT, EVENT)})
+
+
+def test_a_ready_made_descriptor_whose_names_are_no_text_is_refused():
+    raw = b'\n\x01x"\x0b\n\x05\x89vent\x12\x02\n\0'
+    with pytest.raises(SchemaUnusableError, match="does not compile"):
+        compile_files("it", {ROOT: base64.b64encode(raw).decode()})

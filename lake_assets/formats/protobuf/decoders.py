@@ -13,6 +13,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from ptars import HandlerPool, PtarsConfig
 
 from lake_assets.errors import SchemaUnusableError
+from lake_assets.formats.protobuf.bounds import ensure_bounded
 
 _CONFIG = PtarsConfig(
     confluent_wire_policy="protobuf",
@@ -89,4 +90,5 @@ def is_panic(problem: BaseException) -> bool:
 @lru_cache(maxsize=_KEPT)
 def _handler(message: str, descriptor_set: bytes) -> Any:  # noqa: ANN401
     descriptor = descriptor_of(message, descriptor_set)
+    ensure_bounded(descriptor)
     return HandlerPool([descriptor.file], _CONFIG).get_for_message(descriptor)
