@@ -154,6 +154,18 @@ class LakeLease:
         found = _read(self._file())
         return found is not None and self._is_ours(found) and found.is_fenced
 
+    def elsewhere(self) -> Lease | None:
+        """What another one's lease says, dead or alive; None if it is ours, or nobody's.
+
+        Raises:
+            LakeError: the bucket cannot be read.
+        """
+        found = _read(self._file())
+        if found is None or found.is_released:
+            return None
+        is_here = self.state_dir.exists() and found.holder == self._own().holder
+        return None if is_here else found
+
     def renew(self, *, is_fenced: bool = False) -> bool:
         """Renew it, and note that earlier holders are fenced; False if it is another's by now.
 

@@ -48,6 +48,12 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
         return Action(kind=Kind.NOTHING, why=Why.COMING_UP, detail=observed.runs[0].run_id), memory
     if not observed.is_wanted:
         return Action(kind=Kind.NOTHING, why=Why.UNWANTED), memory
+    if observed.writer is not None:
+        memory = memory.watch(observed.writer.mark, observed.now)
+        # Whoever starts then waits as long once more, and takes the lease from a dead one.
+        if memory.writer_age_s(observed.now) <= observed.writer.lasts_s:
+            detail = observed.writer.place
+            return Action(kind=Kind.NOTHING, why=Why.ELSEWHERE, detail=detail), memory
     return _start(observed, memory, policy)
 
 

@@ -46,6 +46,20 @@ class EndedRun:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Writer:
+    """Who has the lease of a lake in a bucket, where that is not this state folder."""
+
+    place: str
+    """In words."""
+
+    mark: str
+    """Another one after each renewal."""
+
+    lasts_s: float
+    """Seconds after which one that renews nothing counts as dead."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
     """Everything a decision is made from."""
 
@@ -69,6 +83,9 @@ class Observed:
 
     is_wanted: bool = True
     """Whether any feed is to be run without pause."""
+
+    writer: Writer | None = None
+    """Who writes the lake from elsewhere, dead or alive."""
 
     runs: tuple[RunFact, ...] = ()
     """Unfinished runs of the streams."""
@@ -99,6 +116,7 @@ class Why(StrEnum):
     COMING_UP = "a run of the streams begins or ends"  # queued, launching, not at its lock, past it
     ENDING = "the streams are ending"  # cancelled or asked to end, and given time
     NOT_OURS = "another process runs the streams of this lake"  # `lake-assets stream`, another dev
+    ELSEWHERE = "the lake is written from elsewhere"  # by another machine, which has its lease
     RUN_OF_FEED = "a run of a feed has the lock, and ends by itself"  # begun without streams
     UNKNOWN_HOLDER = "somebody holds the lock and has not said who"  # taken a moment ago
     PROCESS_GONE = "its process is gone"  # the lock is free, so nothing runs

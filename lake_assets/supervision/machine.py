@@ -1,12 +1,14 @@
 """The supervisor's eyes and hands on this machine: lock, heartbeat, processes. Decides nothing."""
 
 import signal
+from dataclasses import replace
 
+from lake_assets.errors import LakeError
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import find_process, is_alive
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import current_heartbeat, is_locked
-from lake_assets.supervision.facts import Action, Kind, Observed, Policy
+from lake_assets.supervision.facts import Action, Kind, Observed, Policy, Writer
 
 _SIGNALS = {Kind.ASK_TO_END: signal.SIGTERM, Kind.KILL: signal.SIGKILL}
 
@@ -16,9 +18,27 @@ def look(settings: Settings, *, now: float) -> Observed:
     # The lock first: a heartbeat read before it could be that of the holder's predecessor.
     locked = is_locked(settings.state_dir)
     beat = current_heartbeat(settings.state_dir)
+    writer = None if locked else _writer_elsewhere(settings)
+    seen = Observed(now=now, is_locked=locked, writer=writer)
     if beat is None:
-        return Observed(now=now, is_locked=locked)
-    return Observed(now=now, is_locked=locked, beat=beat, is_beater_alive=is_alive(beat.process))
+        return seen
+    return replace(seen, beat=beat, is_beater_alive=is_alive(beat.process))
+
+
+def _writer_elsewhere(settings: Settings) -> Writer | None:
+    if settings.lake_root.is_local:
+        return None
+    # Loaded only for buckets, as their store is.
+    from lake_assets.state.lease import LakeLease  # noqa: PLC0415
+
+    root, options = settings.lake_root, settings.storage.secrets
+    try:
+        found = LakeLease(root=root, options=options, state_dir=settings.state_dir).elsewhere()
+    except LakeError:
+        return None  # streams that are started now say what is wrong with the store
+    if found is None:
+        return None
+    return Writer(place=found.place, mark=f"{found.token}/{found.beat}", lasts_s=found.lasts_s)
 
 
 def policy_of(settings: Settings) -> Policy:

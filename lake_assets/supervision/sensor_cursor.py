@@ -52,6 +52,9 @@ class Memory:
 
     backoff: Backoff = Backoff()
     asked: Asked | None = None
+    writer: tuple[str, float] | None = None
+    """The mark of who writes from elsewhere, and since when it has been the same."""
+
     sightings: tuple[Sighting, ...] = ()
     """Of the runs that were unfinished at the last look."""
 
@@ -64,6 +67,15 @@ class Memory:
             for run in runs
         )
         return replace(self, sightings=sightings)
+
+    def watch(self, mark: str, now: float) -> Self:
+        """The memory after a look at who writes from elsewhere."""
+        is_same = self.writer is not None and self.writer[0] == mark
+        return self if is_same else replace(self, writer=(mark, now))
+
+    def writer_age_s(self, now: float) -> float:
+        """For how long who writes from elsewhere has renewed nothing."""
+        return 0.0 if self.writer is None else now - self.writer[1]
 
     def age_s(self, run_id: str, now: float) -> float:
         """For how long a run has been seen in its phase; 0 if it was not.
@@ -90,7 +102,11 @@ class Memory:
             return cls(boot=boot)
         if memory.boot == boot:
             return cls(
-                boot=boot, backoff=memory.backoff, asked=memory.asked, sightings=memory.sightings
+                boot=boot,
+                backoff=memory.backoff,
+                asked=memory.asked,
+                writer=memory.writer,
+                sightings=memory.sightings,
             )
         return cls(boot=boot, backoff=replace(memory.backoff, not_before=0.0))
 

@@ -29,7 +29,8 @@ _PASSED_OVER = {"blind": ("HTTP_IF_NONE_MATCH",), "unversioned": ("HTTP_IF_MATCH
 """Conditions that do not count, by what goes wrong."""
 
 _SESSION = "HTTP_X_AMZ_SECURITY_SESSION"
-"""Of a session, which S3Proxy does not know; it looks at no credentials here."""
+_UNKNOWN = (_SESSION, "HTTP_X_AMZ_CHECKSUM_SHA256")
+"""To S3Proxy: it looks at no credentials here, and answers 501 to checksums of deletions."""
 
 _OWN = {"connection", "transfer-encoding", "date", "server"}
 """Headers that the front's own server says."""
@@ -61,7 +62,7 @@ def before(url: str) -> Callable[[Environ], Answer]:
         if "list-type=2" in path:
             path += f"&max-keys={PAGE}"
         names = {"CONTENT_TYPE", "CONTENT_LENGTH"} & environ.keys()
-        names |= {name for name in environ if name.startswith("HTTP_")} - {_SESSION}
+        names |= {name for name in environ if name.startswith("HTTP_")} - {*_UNKNOWN}
         headers = {n.removeprefix("HTTP_").replace("_", "-"): environ[n] for n in names}
         connection = http.client.HTTPConnection(address, timeout=60)
         if "continuation-token=" in path:  # S3 passes over the other; S3Proxy refuses both

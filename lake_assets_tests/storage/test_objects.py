@@ -145,6 +145,18 @@ def test_patience_is_told_to_obstore_and_to_deltalake_alike(moto, limit):
     write_deltalake(table.for_deltalake(), pa.table({"a": [1]}), storage_options=options)
 
 
+def test_a_server_that_deletes_one_file_a_request_is_asked_so(s3, place):
+    """As S3Proxy is one, for what it does not know of a request for many."""
+    place.put("a", "b/c", "b/d")
+    s3.refuse("POST", "?delete", "NotImplemented", status=501)
+    try:
+        place.store.delete(place.folder / "a")
+        place.store.delete_folder(place.folder / "b")
+    finally:
+        s3.forgive()
+    assert (place.names(), place.store.folders(place.folder)) == ([], [])
+
+
 def test_a_file_of_another_bucket_is_refused(place):
     with pytest.raises(LakeError, match="is not in the bucket of"):
         place.store.get(LakeUri.parse("s3://other/file"))

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lake_assets.supervision.decide import CLI, decide, delay_s, is_lost
-from lake_assets.supervision.facts import Action, Ending, Kind, Observed, Phase, RunFact, Why
+from lake_assets.supervision.facts import (
+    Action,
+    Ending,
+    Kind,
+    Observed,
+    Phase,
+    RunFact,
+    Why,
+    Writer,
+)
 from lake_assets.supervision.sensor_cursor import Asked, Backoff, Memory
 from lake_assets_tests.supervision.situations import (
     HOLDER,
@@ -172,6 +181,21 @@ def test_what_was_asked_is_forgotten_once_the_lock_is_free():
     asked = Memory(asked=Asked(process=HOLDER, at=NOW - 60))
     _, memory = look(free(), asked)
     assert memory.asked is None
+
+
+def test_who_writes_from_elsewhere_is_left_alone_until_it_renews_nothing_any_more():
+    def decided(memory, mark, now):
+        writer = Writer(place="host A", mark=mark, lasts_s=30.0)
+        return decide(replace(free(), now=now, writer=writer), memory, POLICY)
+
+    action, memory = decided(NEW, "7/1", NOW)
+    assert str(action) == "the lake is written from elsewhere: host A"
+    for later, mark in ((20, "7/1"), (40, "7/2"), (70, "7/2")):
+        action, memory = decided(memory, mark, NOW + later)
+        assert (action.kind, action.why) == (NOTHING, Why.ELSEWHERE)
+        memory = Memory.from_json(memory.to_json(), boot=memory.boot)
+    action, memory = decided(memory, "7/2", NOW + 71)
+    assert action.kind is START
 
 
 def test_deaths_in_a_row_wait_ever_longer():

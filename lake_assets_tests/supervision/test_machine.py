@@ -1,12 +1,14 @@
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.runtime.processes import is_alive, process_of
-from lake_assets.settings.schema import StreamSettings
+from lake_assets.settings.schema import StorageSettings, StreamSettings
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.state.lease import LakeLease
 from lake_assets.supervision.facts import Action, Kind, Observed, Why
 from lake_assets.supervision.machine import look, policy_of, signal_holder
 
@@ -22,6 +24,26 @@ def of_process(pid: int) -> Heartbeat:
 
 def test_an_empty_lake_is_unlocked_and_silent(settings):
     assert look(settings, now=5.0) == Observed(now=5.0, is_locked=False)
+
+
+def test_who_writes_a_bucket_s_lake_from_elsewhere_is_seen(settings, s3, bucket, tmp_path):
+    storage = StorageSettings(options=s3.options)
+    own = {"lake": Path(f"s3://{bucket}/lake"), "storage": storage}
+    settings = settings.model_copy(update=own)
+    root, options = settings.lake_root, settings.storage.secrets
+    assert look(settings, now=5.0).writer is None
+    with LakeLease(root=root, options=options, state_dir=settings.state_dir).held(lambda _: False):
+        assert look(settings, now=5.0).writer is None
+    with LakeLease(root=root, options=options, state_dir=tmp_path / "b").held(lambda _: False):
+        writer = look(settings, now=5.0).writer
+        assert writer.place.endswith(f"state folder {tmp_path / 'b'}")
+        assert writer.mark.startswith("2/")
+        s3.refuse("GET", "_lease.json", "AccessDenied")
+        try:
+            assert look(settings, now=5.0).writer is None
+        finally:
+            s3.forgive()
+    assert look(settings, now=5.0).writer is None
 
 
 def test_a_living_holder_is_seen(settings):
