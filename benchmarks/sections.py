@@ -14,6 +14,7 @@ from benchmarks.rest import REST, measure_rest
 from benchmarks.scheduled import SCHEDULED, measure_scheduled
 from benchmarks.section import Section
 from benchmarks.small import SMALL, measure_small
+from benchmarks.store import STORE, measure_store
 from benchmarks.venue import Venue
 
 SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
@@ -23,6 +24,7 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     KEYED: measure_keyed,
     LATENCY: measure_latency,
     MEMORY: measure_memory,
+    STORE: measure_store,
     FILES: measure_files,
     REST: measure_rest,
     SCHEDULED: measure_scheduled,
@@ -31,7 +33,7 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
 }
 """In the order in which they run and are told."""
 
-_LONG = frozenset({FILES, KEYED, REST, SCHEDULED, COST, ENDURANCE})
+_LONG = frozenset({STORE, FILES, KEYED, REST, SCHEDULED, COST, ENDURANCE})
 
 USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in _LONG)
 """Those that run if nothing else is asked for; the others take minutes to an hour by themselves."""

@@ -43,7 +43,7 @@ def measure_small(venue: Venue) -> Section:
         venue.announce(f"{SMALL}: {batches} batches of {_ROWS:,} rows into {tables} tables …")
         events = batches * _ROWS
         with topic_of(venue.endpoints, tables=tables, events=events, stop=venue.stop) as topic:
-            row = _measure(venue.ground(topic))
+            row = measure_batches(venue.ground(topic), _ROWS)
         rows.append({"tables": tables, **row})
         venue.announce(f"{SMALL}: {row['seconds']} s a batch into {tables} tables")
     return Section(
@@ -60,8 +60,9 @@ def batches_for(tables: int) -> int:
     return _MANY_BATCHES if tables <= _FEW_TABLES else _FEW_BATCHES
 
 
-def _measure(ground: Ground) -> Mapping[str, Figure]:
-    stream = ground.settings.stream.model_copy(update={"max_rows_per_batch": _ROWS})
+def measure_batches(ground: Ground, rows: int) -> Mapping[str, Figure]:
+    """Time each micro-batch of so many rows, first of ingest and then of demux."""
+    stream = ground.settings.stream.model_copy(update={"max_rows_per_batch": rows})
     ground = replace(ground, settings=ground.settings.model_copy(update={"stream": stream}))
     beats: list[_Beat] = []
     with open_lake(ground.settings) as context:

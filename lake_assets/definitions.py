@@ -8,6 +8,7 @@ from lake_assets.defs import (
     alerts,
     backup,
     bronze,
+    catalog,
     checks,
     external,
     first_gold,
@@ -42,6 +43,7 @@ _ROOMS = (
     alerts,
     maintenance,
     backup,
+    catalog,
     purge,
 )
 

@@ -1,33 +1,7 @@
-"""The error tree: what can go wrong, with its facts as attributes.
+"""What can go wrong, each kind a class that says so, with its facts as attributes.
 
-* LakeAssetsError
-  + SettingsError              a setting or an environment variable is wrong
-  + FeedError                  a feed's YAML is wrong: file, field, what would be right
-  + RuntimeSetupError          Java or a jar is missing or damaged
-  + ServiceError               an embedded service does not start or does not answer
-  + SourceError                a broker or a topic cannot be reached, or refuses us
-    - SourceNotFoundError       the broker answered: it has no such topic
-  + RegistryError              the schema registry cannot be reached, or refuses
-    - SchemaNotFoundError      the registry answered: it has no such schema
-    - SchemaUnusableError      the schema is there, and no columns can be made of it
-  + LakeError                  the lake cannot be read or written
-    - DamagedBackupError       what a backup says of itself is not what was written, or is gone
-    - CommitConflictError      another writer holds the same table
-    - ForeignStateError        the state folder is another lake's, or nothing shows that it is not
-    - TableOwnedError          the table was created for another feed, key or view
-    - TableFeatureError        a table asks for something of Delta that is not supported here
-    - ConstraintViolatedError  rows violate a CHECK constraint of their table
-    - PartitionsExceededError  a batch has rows of too many partitions of a table
-  + StreamError                a streaming query ended, or may not start
-    - StreamsLockedError       another process runs the streams of this lake
-    - ExpectationFailedError   rows violate an expectation whose action is to fail
-    - UnknownColumnsError      rows have names at which their feed is declared to stop
-    - PoisonedBatchError       the same batch failed again and again
-  + SinkError                  a feed's sink cannot deliver rows as things are
-  + ExportError                a topic cannot be exported into a folder as things are
-  + AlertError                 a webhook or a mail server does not take an alert
-
-A message names the thing, the fact and the next step, in that order.
+All are `LakeAssetsError`s; those of the registry, sources, the lake and streams have a class above
+them. A message names the thing, the fact and the next step, in that order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -110,6 +84,10 @@ class NoBucketError(LakeError):
     """A bucket is not there."""
 
 
+class StoreAwayError(LakeError):
+    """A bucket's store does not answer, or is overloaded; asked later, it may."""
+
+
 class DamagedBackupError(LakeError):
     """What a backup says of itself is not what was written, or is gone."""
 
@@ -158,11 +136,8 @@ class LeaseLostError(LakeError):
 
     def __init__(self, lake: str, holder: str) -> None:
         """Record the lake, and in words who writes it."""
-        super().__init__(
-            lake,
-            f"is written by {holder} by now, since this process was not heard of for too long",
-            "Let that one go on; rows that were not committed here come again there",
-        )
+        fact = f"is written by {holder} by now: this process was not heard of for too long"
+        super().__init__(lake, fact, "Let it go on; rows not committed here come again there")
 
 
 class TableOwnedError(LakeError):
@@ -248,16 +223,12 @@ class ExpectationFailedError(StreamError):
 
 
 class UnknownColumnsError(StreamError):
-    """Rows have names that are declared nowhere, and `on_unknown: fail` stops their feed.
-
-    Nothing of their batch was committed.
-    """
+    """Rows have names that nothing declares; `on_unknown: fail` stops their feed before them."""
 
     def __init__(self, feed: str, names: Sequence[str]) -> None:
         """Record the names, the first of which the message shows."""
-        shown = ", ".join(names[:_SHOWN_NAMES])
-        if len(names) > _SHOWN_NAMES:
-            shown += f" and {len(names) - _SHOWN_NAMES} more"
+        more = len(names) - _SHOWN_NAMES
+        shown = ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
         super().__init__(
             f"payload of feed {feed!r}",
             f"rows have names that no column is declared for: {shown}",
@@ -289,8 +260,16 @@ class SinkError(_ThreePartError):
     """A feed's sink cannot deliver rows as things are; it stands still, and loses none."""
 
 
+class QueryError(_ThreePartError):
+    """A query over the lake cannot run, or asks for what is not read here; nothing was changed."""
+
+
 class ExportError(_ThreePartError):
     """A topic cannot be exported into a folder; what was exported before is as it was."""
+
+
+class CatalogError(_ThreePartError):
+    """A catalogue cannot be reached or refuses; the lake is as it was."""
 
 
 class AlertError(_ThreePartError):

@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psutil
 import pytest
+from hypothesis import HealthCheck, Phase
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from pydantic import SecretStr
@@ -32,6 +34,11 @@ from lake_assets.spark.session import start_session
 from lake_assets_tests import spark_sessions
 from lake_assets_tests.services.secured import Secured, secured_broker
 from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
+from lake_assets_tests.storage.fixtures import bucket, either_s3, lake_server, moto, s3, s3proxy
+from lake_assets_tests.storage.servers import S3Server
+from lake_assets_tests.where_lakes_are import BUCKET, Located, located_in
+
+__all__ = ["bucket", "either_s3", "lake_server", "moto", "s3", "s3proxy"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
@@ -136,9 +143,25 @@ def _needs_java(item: pytest.Item) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How far the test of random faults goes."""
+    """How far tests go that draw what happens, and where lakes in a bucket are."""
+    parser.addoption("--s3", choices=("moto", "s3proxy"), default="s3proxy", help="of long tests")
+    places = ("folder", "moto", "s3proxy")
+    parser.addoption("--lake", choices=places, default="folder", help="of tests of random faults")
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
     parser.addoption("--steps", type=int, default=10, help="of each sequence of random faults")
+    parser.addoption("--examples", type=int, default=2, help="of each random test with Spark")
+
+
+@pytest.fixture(scope="session")
+def few_examples(request: pytest.FixtureRequest) -> hypothesis.settings:
+    """For tests in which Spark works for seconds on each example; `--examples 50` draws more."""
+    return hypothesis.settings(
+        max_examples=request.config.getoption("--examples"),
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -195,12 +218,27 @@ def secured_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secur
 
 
 @pytest.fixture(scope="session")
-def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def located(request: pytest.FixtureRequest) -> Located:
+    """Has a lake of some settings be where `--lake` says, and no other lake."""
+    place = request.config.getoption("--lake")
+    if place == "folder":
+        return located_in(None)
+    server: S3Server = request.getfixturevalue(place)
+    server.make_bucket(BUCKET)
+    return located_in(server)
+
+
+@pytest.fixture(scope="session")
+def spark_settings(tmp_path_factory: pytest.TempPathFactory, located: Located) -> Settings:
     """What the Spark session of the run is started with."""
-    return Settings(
-        home=tmp_path_factory.mktemp("spark"),
-        runtime=load_settings().runtime,
-        spark=SPARK.model_copy(update={"conf": {"spark.sql.shuffle.partitions": SecretStr("1")}}),
+    return located(
+        Settings(
+            home=tmp_path_factory.mktemp("spark"),
+            runtime=load_settings().runtime,
+            spark=SPARK.model_copy(
+                update={"conf": {"spark.sql.shuffle.partitions": SecretStr("1")}}
+            ),
+        )
     )
 
 

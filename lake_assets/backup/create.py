@@ -81,10 +81,10 @@ def back_up(
         LakeError: the lake cannot be read, a table's files are elsewhere or gone, the place cannot
             be written or is another lake's or copy's, or another backup is under way.
     """
-    place.ensure_apart_from(settings.lake_dir)
+    place.ensure_apart_from(settings.lake_root)
     if not tables_in(lake_of(settings)):
         step = "Run the streams first, or name its folder"
-        raise LakeError(str(settings.lake_dir), "has no tables", step)
+        raise LakeError(str(settings.lake_root), "has no tables", step)
     ensure_bound(settings)
     with backup_turn(settings.state_dir) as hold:
         place.ensure_of(lake_id(settings))

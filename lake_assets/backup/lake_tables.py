@@ -4,12 +4,15 @@ from collections.abc import Iterable
 
 from lake_assets.delta.table_log import TableLog, log_of, table_folders
 from lake_assets.model.tables import TABLE_NAME, Layer, TableRef, quarantine_of
+from lake_assets.storage.at_once import at_once
 from lake_assets.storage.store import Store
 
 
 def tables_in(lake: Store, layers: Iterable[Layer] = Layer) -> list[TableRef]:
     """All Delta tables of a lake, whoever made them; or of some of its layers."""
-    return [table for table in table_folders(lake, layers) if log_of(lake, table).exists()]
+    tables = list(table_folders(lake, layers))
+    there = at_once(lake, lambda table: log_of(lake, table).exists(), tables)
+    return [table for table, is_one in zip(tables, there, strict=True) if is_one]
 
 
 def other_tables_in(lake: Store) -> list[str]:

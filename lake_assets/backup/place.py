@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 
 from pydantic import ValidationError
 
@@ -38,15 +38,16 @@ class BackupPlace:
         """For messages."""
         return str(self.store.root)
 
-    def ensure_apart_from(self, lake: Path) -> None:
+    def ensure_apart_from(self, lake: LakeUri) -> None:
         """Make sure that neither lies in the other: each deletes what it does not know.
 
         Raises:
             LakeError: one does.
         """
-        if not self.store.root.is_local:
+        root = self.store.root
+        if (root.scheme, root.bucket) != (lake.scheme, lake.bucket):
             return
-        ours, theirs = lake.resolve(), self.store.root.as_path().resolve()
+        ours, theirs = _path_of(lake), _path_of(root)
         if ours == theirs or ours in theirs.parents or theirs in ours.parents:
             fact = f"lies in the lake {lake}, or the lake in it"
             raise LakeError(str(self), fact, "Name a folder on another disk, or beside the lake")
@@ -220,3 +221,7 @@ def _damaged(file: LakeUri, problem: Exception) -> DamagedBackupError:
         f"is damaged ({reason.splitlines()[0]})",
         "Use another backup of this place (`--backup NUMBER`), or make one",
     )
+
+
+def _path_of(place: LakeUri) -> PurePath:
+    return place.as_path().resolve() if place.is_local else PurePath("/", place.path)

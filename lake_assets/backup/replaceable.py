@@ -42,7 +42,7 @@ def ensure_replaceable(lake: Store, manifest: Manifest, *, force: bool) -> None:
     having = [table.relative for table in tables if _has_rows(lake, table)]
     # What is called as a table of the backup, and is none.
     others = {summary.table for summary in manifest.tables} - {t.relative for t in tables}
-    having += sorted(name for name in others if _has_files(lake.root.as_path() / name))
+    having += sorted(name for name in others if _has_files(lake, name))
     if having:
         raise LakeError(
             str(lake.root),
@@ -51,7 +51,12 @@ def ensure_replaceable(lake: Store, manifest: Manifest, *, force: bool) -> None:
         )
 
 
-def _has_files(folder: Path) -> bool:
+def _has_files(lake: Store, name: str) -> bool:
+    if not lake.root.is_local:
+        place = lake.root / name
+        is_file = lake.stat(place) is not None
+        return is_file or any(lake.list_from(place)) or bool(lake.folders(place))
+    folder = lake.root.as_path() / name
     return folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
 
 

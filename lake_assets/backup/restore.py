@@ -1,12 +1,11 @@
 """Putting a backup back: an empty folder becomes the lake, or a lake gives way to what it was.
 
-All is copied beside the lake's tables first, with its checksums; only then do tables change places,
-each by a rename. A file in the lake says meanwhile that it is not whole, and nothing else uses it.
-Who was cut off runs again and goes on.
+All is copied beside the lake's tables first, with its checksums; only then do tables change places
+(`restored_tables`). A file in the lake says meanwhile that it is not whole, and nothing else uses
+it. Who was cut off runs again and goes on.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,13 +17,13 @@ from pydantic import BaseModel, ValidationError
 
 from lake_assets.backup.consistent_cut import JOURNAL
 from lake_assets.backup.create import STATE
-from lake_assets.backup.lake_tables import tables_in
 from lake_assets.backup.log_archive import put_log
 from lake_assets.backup.made_here import is_made_here
 from lake_assets.backup.manifest import CopiedFile, Manifest, TablePart, digest_of
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
 from lake_assets.backup.replaceable import ensure_one_disk, ensure_replaceable
+from lake_assets.backup.restored_tables import RestoredTables, restored_tables
 from lake_assets.backup.transfer import THREADS, copy_file, is_copied
 from lake_assets.backup.verify import verify
 from lake_assets.delta.table_log import TableLog
@@ -32,19 +31,17 @@ from lake_assets.errors import LakeError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.view_turns import turn_of_views
 from lake_assets.model.lake_uri import LakeUri
-from lake_assets.model.tables import Layer
-from lake_assets.runtime.atomic_write import replace_bytes, replace_text
+from lake_assets.runtime.atomic_write import replace_bytes
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.lost_rows import note_lost_in
+from lake_assets.spark.lake_context import writable
 from lake_assets.state.backup_hold import backup_turn
 from lake_assets.state.files import ensure_writable, maintenance_turn, streams_lock, turn
 from lake_assets.state.lake_id import RESTORING, ensure_bound, lake_id, take_identity
+from lake_assets.state.lake_record import lake_record
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 from lake_assets.streams.noted_changes import REDO_TURN
-
-_NEW, _OLD = "_restore", "_replaced"
-"""Folders in the lake: of tables that are to come, and of those that gave way."""
 
 _FORGOTTEN = (
     "journals",
@@ -71,13 +68,16 @@ class Restored:
     """Whether the place's newest backup is of this copy, so that its next goes there as well."""
 
 
-class _Mark(BaseModel):
+class _Mark(BaseModel, frozen=True):
     """What the file in the lake says."""
 
     place: str
     number: int
     is_copied: bool = False
     """Whether all has been copied, so that tables change places."""
+
+    is_placed: bool = False
+    """Whether they have."""
 
 
 def restore(
@@ -98,35 +98,51 @@ def restore(
         LakeError: the backup is not whole, the lake has rows and may not be replaced, or something
             cannot be read or written.
     """
-    place.ensure_apart_from(settings.lake_dir)
+    place.ensure_apart_from(settings.lake_root)
     manifest, lake = place.manifest(number), lake_of(settings)
     missing = verify(place, manifest, read=False)
     if missing:
         fact = f"backup {manifest.number} is not whole: {missing[0]}"
         more = f", and {len(missing) - 1} files more" if missing[1:] else ""
         raise LakeError(str(place), f"{fact}{more}", "Name another (`--backup NUMBER`)")
-    ensure_writable(settings.lake_dir)
-    ensure_one_disk(settings.lake_dir, lake)
-    left = _left(settings.lake_dir)
+    if lake.root.is_local:
+        ensure_writable(settings.lake_dir)
+        ensure_one_disk(settings.lake_dir, lake)
+    left = _left(restored_tables(lake), lake.root)
     if left is None:
         ensure_replaceable(lake, manifest, force=force)
-        if (settings.lake_dir / "_lake.json").exists():
+        if lake_record(settings).read() is not None:
             ensure_bound(settings)
-    with _alone(settings):
+    with _alone(settings) as lake:
         if left is None:
             ensure_replaceable(lake, manifest, force=force)  # somebody may have written meanwhile
         take_identity(settings, manifest.lake)
-        mark = _Mark(place=str(place), number=manifest.number)
-        if left != mark.model_copy(update={"is_copied": True}):
-            _Copying(settings, place, lake, manifest, progress).run(mark)
-        _change_places(settings.lake_dir, lake, manifest)
-        _renew_state(settings.state_dir, place, manifest)
-        lake.flush()
-        for folder in (_OLD, _NEW):
-            shutil.rmtree(settings.lake_dir / folder, ignore_errors=True)
-        (settings.lake_dir / RESTORING).unlink()
-        lake.flush()
+        _put_back(settings, place, lake, manifest, progress, left)
         return _restored(settings, place, manifest)
+
+
+def _put_back(
+    settings: Settings,
+    place: BackupPlace,
+    lake: Store,
+    manifest: Manifest,
+    progress: Progress,
+    left: "_Mark | None",
+) -> None:
+    tables = restored_tables(lake)
+    mark = _Mark(place=str(place), number=manifest.number)
+    copied = mark.model_copy(update={"is_copied": True})
+    placed = copied.model_copy(update={"is_placed": True})
+    if left not in {copied, placed}:
+        _Copying(tables, place, lake, manifest, progress).run(mark, copied)
+    if left != placed:
+        tables.change_places({summary.table for summary in manifest.tables})
+        lake.flush()
+        tables.note(placed.model_dump_json())
+    _renew_state(settings.state_dir, place, manifest)
+    lake.flush()
+    tables.leave()
+    lake.flush()
 
 
 def _restored(settings: Settings, place: BackupPlace, manifest: Manifest) -> Restored:
@@ -141,23 +157,26 @@ def _restored(settings: Settings, place: BackupPlace, manifest: Manifest) -> Res
     )
 
 
-def _left(lake_dir: Path) -> _Mark | None:
+def _left(tables: RestoredTables, lake: LakeUri) -> _Mark | None:
     """What a restore that was cut off noted."""
-    file = lake_dir / RESTORING
-    try:
-        return _Mark.model_validate_json(file.read_bytes())
-    except FileNotFoundError:
+    noted = tables.mark()
+    if noted is None:
         return None
+    try:
+        return _Mark.model_validate_json(noted)
     except ValidationError as problem:
         fact = f"is damaged ({json.dumps(str(problem).splitlines()[0])})"
         step = "Delete it and the lake's tables, then restore again"
-        raise LakeError(str(file), fact, step) from problem
+        raise LakeError(f"{lake}/{RESTORING}", fact, step) from problem
 
 
 @contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
-    """Keep all away that change the lake; those who wait are refused by the lake's mark."""
-    state = settings.state_dir
+def _alone(settings: Settings) -> Iterator[Store]:
+    """Keep all away that change the lake; those who wait are refused by the lake's mark.
+
+    Yields the store to write it through.
+    """
+    state, lake = settings.state_dir, lake_of(settings)
     with ExitStack() as held:
         held.enter_context(streams_lock(state))
         held.enter_context(backup_turn(state))
@@ -165,7 +184,9 @@ def _alone(settings: Settings) -> Iterator[None]:
         for feed in load_feeds(settings.feeds):
             held.enter_context(turn(state, maintenance_turn(feed.feed)))
             held.enter_context(turn_of_views(state, feed, feed.gold))
-        yield
+        if not lake.root.is_local:
+            lake = held.enter_context(writable(settings))  # from here alone, whatever the machine
+        yield lake
 
 
 class _Copying:
@@ -173,30 +194,28 @@ class _Copying:
 
     def __init__(
         self,
-        settings: Settings,
+        tables: RestoredTables,
         place: BackupPlace,
         lake: Store,
         manifest: Manifest,
         progress: Progress,
     ) -> None:
-        self._settings, self._place, self._lake = settings, place, lake
+        self._tables, self._place, self._lake = tables, place, lake
         self._manifest, self._progress = manifest, progress
-        self._beside = lake.root / _NEW
 
-    def run(self, mark: _Mark) -> None:
-        file = self._settings.lake_dir / RESTORING
-        replace_text(file, mark.model_dump_json())
-        _drop_others(self._settings.lake_dir / _NEW, self._manifest)
+    def run(self, mark: _Mark, copied: _Mark) -> None:
+        self._tables.note(mark.model_dump_json())
+        self._tables.drop_others({summary.table for summary in self._manifest.tables})
         self._progress.of_tables = len(self._manifest.tables)
         with ThreadPoolExecutor(THREADS) as pool:
             for part in self._place.parts(self._manifest):
                 self._table(pool, part)
                 self._progress.add(tables=1)
         self._lake.flush()
-        replace_text(file, mark.model_copy(update={"is_copied": True}).model_dump_json())
+        self._tables.note(copied.model_dump_json())
 
     def _table(self, pool: ThreadPoolExecutor, part: TablePart) -> None:
-        folder = self._beside / part.table
+        folder = self._tables.beside / part.table
         log = TableLog(self._lake, folder)
         list(pool.map(lambda file: self._file(log, part.table, file), part.files))
         archive = self._place.log_file(self._manifest.folder, part.table)
@@ -228,41 +247,9 @@ class _Copying:
         self._progress.add(copied=1)
 
 
-def _drop_others(beside: Path, manifest: Manifest) -> None:
-    """Delete what a restore of another backup left there."""
-    ours = {summary.table for summary in manifest.tables}
-    for layer in Layer:
-        for table in (beside / layer.value).glob("*"):
-            if f"{layer}/{table.name}" not in ours:
-                shutil.rmtree(table)
-
-
 def _altered(file: LakeUri) -> LakeError:
     fact = "is gone, or not what was copied"
     return LakeError(str(file), fact, "Name another backup (`--backup NUMBER`)")
-
-
-def _change_places(lake_dir: Path, lake: Store, manifest: Manifest) -> None:
-    """Have the lake's tables give way to those beside them; again after it was cut off, too."""
-    ours = {summary.table for summary in manifest.tables}
-    for table in tables_in(lake):
-        if table.relative not in ours:
-            move(lake_dir / table.relative, lake_dir / _OLD / table.relative)
-    for name in sorted(ours):
-        beside = lake_dir / _NEW / name
-        if not beside.exists():
-            continue  # it has its place already
-        if os.path.lexists(lake_dir / name):
-            move(lake_dir / name, lake_dir / _OLD / name)
-        move(beside, lake_dir / name)
-
-
-def move(source: Path, target: Path) -> None:
-    """Have a folder take another name; what has that name is deleted."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
-    source.rename(target)
 
 
 def _renew_state(state_dir: Path, place: BackupPlace, manifest: Manifest) -> None:

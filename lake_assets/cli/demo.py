@@ -76,7 +76,7 @@ def demo(
     """
     names = tuple(name.strip() for name in games.split(",")) if games else ()
     if once:
-        folder = lake or Path(tempfile.mkdtemp(prefix="lake_assets-"))
+        folder = lake or _temporary(load_settings().lake)
         options = Options(games=names, versions=versions, events=events or _ONCE_EVENTS, rate=rate)
         report = run_once(
             load_settings(lake=folder), options, console=stderr, announce=_announce_phase
@@ -85,6 +85,15 @@ def demo(
         return
     options = Options(games=names, versions=versions, events=events, rate=rate or _RATE)
     _watch(options, lake)
+
+
+def _temporary(configured: Path | None) -> Path:
+    """A folder for tables that nobody named, and a word if somebody named another lake."""
+    folder = Path(tempfile.mkdtemp(prefix="lake_assets-"))
+    if configured is not None:
+        words = f"LAKE_ASSETS_LAKE is not used: the tables go to {folder}; --lake names another"
+        stderr.print(words, highlight=False, soft_wrap=True)
+    return folder
 
 
 def _announce_phase(name: str) -> None:

@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 SUMMARIES: Mapping[str, str] = {
+    "init": "Make a project folder: a feed, Dagster's workspace, containers, CI, a README.",
     "setup": (
         "Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes."
     ),
@@ -47,6 +48,11 @@ SUMMARIES: Mapping[str, str] = {
     "tables": (
         "Show every table: rows, files, bytes, last commit, and how many rows it lags behind."
     ),
+    "catalog": (
+        "Register the lake's tables in Unity Catalog, Glue or Hive, and show what is registered."
+    ),
+    "grants": "Show who may read which tables, and compare that with the catalogue.",
+    "sql": ("Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result."),
     "schemas": "Show which columns silver has had, when each came or got wider, and why.",
     "top": "Watch the streams of this lake live: rows, lag, batches, views, memory, disk.",
     "trace": (

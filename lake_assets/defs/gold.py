@@ -12,12 +12,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from lake_assets.defs.gold_lineage import (
-    ViewWords,
-    view_lineage,
-    view_lineage_metadata,
-    view_words,
-)
+from lake_assets.defs.gold_lineage import view_lineage_metadata
 from lake_assets.defs.keys import (
     OWNERS,
     gold_key,
@@ -38,6 +33,7 @@ from lake_assets.defs.told_columns import TableEvent, ToldColumns
 from lake_assets.defs.view_order import deps_of, parts_of
 from lake_assets.delta.catalog import keys_of
 from lake_assets.feeds.cron import slug
+from lake_assets.gold.column_lineage import ViewWords, view_lineage, view_words
 from lake_assets.gold.status import views_behind
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers

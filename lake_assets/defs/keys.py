@@ -24,6 +24,9 @@ _PLAIN = "games"
 BACKUP_KEY = dg.AssetKey("backup")
 """The last copy of the whole lake."""
 
+CATALOG_KEY = dg.AssetKey("catalog")
+"""The tables as a catalogue of others has them."""
+
 
 def source_keys(feed: Feed, taken: Collection[dg.AssetKey]) -> dict[str, dg.AssetKey]:
     """By name what a feed reads, such as topics; feeds that read the same one share it.

@@ -6,9 +6,9 @@ from hashlib import blake2b
 
 import dagster as dg
 
-from lake_assets.defs.gold_lineage import ViewWords
 from lake_assets.delta.column_types import Column, column_types, columns_of
 from lake_assets.delta.log_history import open_table, state_of
+from lake_assets.gold.column_lineage import ViewWords
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import RefreshReport, ViewRefresh
 from lake_assets.model.tables import TableRef

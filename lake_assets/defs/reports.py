@@ -6,9 +6,7 @@ from datetime import datetime
 
 import dagster as dg
 
-from lake_assets.defs.column_lineage import in_words, noted_columns_of
 from lake_assets.defs.gap_check import gap_evaluation
-from lake_assets.defs.gold_lineage import ViewWords
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id, latest_ids
 from lake_assets.defs.keys import (
@@ -21,6 +19,7 @@ from lake_assets.defs.keys import (
 from lake_assets.defs.metadata import VERSION, pace_metadata, table_metadata, view_metadata
 from lake_assets.defs.told_columns import TableEvent, ToldColumns
 from lake_assets.delta.catalog import keys_of
+from lake_assets.gold.column_lineage import ViewWords
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import expectations_of_tables, is_shared
@@ -29,6 +28,7 @@ from lake_assets.model.reports import CheckResult, Judged
 from lake_assets.model.severity import per_cent, severity_of
 from lake_assets.model.tables import EVERY_KEY, Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.noted_columns import in_words, noted_columns_of
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.batch_totals import Change

@@ -7,7 +7,6 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.column_lineage import in_words, noted_columns_of
 from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver_key
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
@@ -19,6 +18,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import quarantine_of
 from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.noted_columns import in_words, noted_columns_of
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.refresh import refresh_gold

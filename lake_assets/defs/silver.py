@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import keys_asked_for
-from lake_assets.defs.column_lineage import in_words, lineage_metadata, noted_columns
+from lake_assets.defs.column_lineage import lineage_metadata
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
@@ -30,6 +30,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.noted_columns import in_words, noted_columns
 from lake_assets.silver.recount_expectations import recheck
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of

@@ -4,6 +4,7 @@ What a table is called does not tell whose it is (`model.owners`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from lake_assets.delta.table_owners import is_copy, is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
@@ -20,6 +21,7 @@ from lake_assets.model.tables import (
     landed_of,
     waiting_of,
 )
+from lake_assets.storage.at_once import at_once
 from lake_assets.storage.store import Store
 
 
@@ -58,12 +60,12 @@ def keys_to_adopt(lake: Store, feed: Feed) -> tuple[str, ...]:
 
 
 def _declared(lake: Store, feed: Feed) -> tuple[str, ...]:
-    return tuple(key for key in feed.keys if _may_be_of(lake, feed.silver_table(key), feed))
-
-
-def _may_be_of(lake: Store, table: TableRef, feed: Feed) -> bool:
-    owner = owner_of(lake, table)
-    return owner is None or owner.feed == tables_owner(feed)
+    owners = at_once(lake, partial(owner_of, lake), map(feed.silver_table, feed.keys))
+    return tuple(
+        key
+        for key, owner in zip(feed.keys, owners, strict=True)
+        if owner is None or owner.feed == tables_owner(feed)
+    )
 
 
 def ensure_known(feed: Feed, known: Collection[str], names: Iterable[str]) -> None:

@@ -4,10 +4,8 @@ Each commit of a micro-batch carries `(app_id, version)`, so a batch that runs a
 table by table. deltalake accepts an older version without complaint, so the check is made here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -26,14 +24,12 @@ from lake_assets.delta.restores import RestoreGuard
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_owners import claim
+from lake_assets.delta.table_pool import TablePool
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.guard import verify_writer
 from lake_assets.storage.store import Store
-
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 _TRIES = 5
 """Tries of a commit whose table another process changed meanwhile."""
@@ -54,10 +50,12 @@ class Committer:
         """
         self._check_constraints, self._threads = check_constraints, threads
         self.store, self._once = store, once(store)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="commit")
         self._handles = Handles(store)
         self._checkpoints = Checkpoints(store)
+        self._pool = TablePool(store, threads, before=self._checkpoints.ensure_none_failed)
+        self._each = self._pool.each
         self._restores = RestoreGuard(store)
+        self._judged: dict[TableRef, Batch] = {}
         self._appends = Appends(store, self._unrestored, self._checkpoints, self._judge)
 
     def close(self) -> None:
@@ -66,7 +64,7 @@ class Committer:
         Raises:
             LakeError: a log checkpoint could not be written.
         """
-        self._pool.shutdown()
+        self._pool.close()
         with lake_errors(self.store.root):
             self._checkpoints.close()
 
@@ -153,7 +151,8 @@ class Committer:
     def append(self, commits: Sequence[Commit], batch: Batch) -> list[TableRef]:
         """Commit a batch's files to their tables, each table at most once for this batch.
 
-        A commit may remove files in the same step; what others append meanwhile stays.
+        A commit may remove files in the same step; what others append meanwhile stays. All are
+        judged first, unless they just were.
 
         Returns:
             The tables that had the batch already, from a run that died on its way.
@@ -169,10 +168,10 @@ class Committer:
             take = self._append_or_replace if commit.removed else self._appends.add
             return None if take(commit, batch) else commit.table
 
-        self.judge(commits, batch)
+        if [c for c in commits if self._judged.pop(c.table, None) != batch]:
+            self.judge(commits, batch)
         self.flush()
-        skipped = self._each(append_one, list(commits))
-        return [table for table in skipped if table is not None]
+        return [table for table in self._each(append_one, list(commits)) if table is not None]
 
     def judge(self, commits: Sequence[Commit], batch: Batch) -> None:
         """Refuse commits that their tables do not allow; raises as `delta.feature_gate`."""
@@ -183,8 +182,12 @@ class Committer:
             elif not is_done(handle := self._unrestored(commit.table), batch):
                 self._judge(handle, commit)
 
-        sure = self._appends.is_judged
-        self._each(judge_one, [c for c in commits if c.removed or not sure(c.table, batch)])
+        def is_sure(commit: Commit) -> bool:
+            return not commit.removed and self._appends.is_judged(commit.table, batch)
+
+        sure = self._pool.look_at_each(is_sure, commits)
+        self._each(judge_one, [c for c, known in zip(commits, sure, strict=True) if not known])
+        self._judged |= {commit.table: batch for commit in commits if not commit.removed}
 
     def _judge(self, handle: DeltaTable, commit: Commit, columns: pa.Schema | None = None) -> None:
         ensure_seen(handle, commit)  # else it is judged by a table that it was not made for
@@ -251,14 +254,12 @@ class Committer:
             CommitConflictError: a table is not at the version that its commit was made for.
             TableFeatureError, ConstraintViolatedError: as `judge`; no table is changed.
         """
-        columns = as_delta(schema)
 
         def judge_one(commit: Commit) -> DeltaTable:
-            handle = self._unrestored(commit.table)
-            self._judge(handle, commit, schema)
+            self._judge(handle := self._unrestored(commit.table), commit, schema)
             return handle
 
-        handles = self._each(judge_one, list(commits))
+        handles, columns = self._each(judge_one, list(commits)), as_delta(schema)
         self.flush()
         pairs = list(zip(handles, commits, strict=True))
         self._each(lambda one: write_commit(self._checkpoints, *one, columns, (), by), pairs)
@@ -291,8 +292,3 @@ class Committer:
     def fresh(self, table: TableRef) -> DeltaTable:
         """The table's handle at its newest version; raises as `Handles.fresh`."""
         return self._handles.fresh(table)
-
-    def _each(self, act: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-        with lake_errors(self.store.root):
-            self._checkpoints.ensure_none_failed()
-            return list(self._pool.map(act, items))

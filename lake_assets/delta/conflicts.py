@@ -82,6 +82,10 @@ def lake_errors(lake: LakeUri) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as problem:
+        if not lake.is_local:
+            from lake_assets.storage.object_errors import unusable  # noqa: PLC0415 - of buckets
+
+            raise unusable(lake, "written", problem) from problem
         raise LakeError(
             str(lake), f"cannot be written ({first_line(problem)})", "Check the folder and the disk"
         ) from problem

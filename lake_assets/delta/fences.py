@@ -10,13 +10,15 @@ rows: it asks before it adds any, and was fenced by then, or is refused.
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from lake_assets.delta.log_tail import newest_version
+from lake_assets.delta.log_tail import actions_of, newest_version
 from lake_assets.delta.table_log import TableLog, log_of, table_folders
 from lake_assets.errors import LakeError
 from lake_assets.storage.store import Store
 
-_AT_ONCE = 32
-"""Tables fenced at once: each waits for some answers of the store."""
+_AT_ONCE = 64
+"""Tables fenced at once: each waits for four answers of the store."""
+
+_IN_COMMIT = "inCommitTimestamp"
 
 _TRIES = 100
 """Versions that may come before one fence, of a holder that is alive after all."""
@@ -44,13 +46,23 @@ def fence_tables(lake: Store, token: int) -> int:
 
 
 def _fence(log: TableLog, token: int) -> None:
-    info = {"timestamp": int(time.time() * 1000), "operation": "FENCE", "leaseToken": str(token)}
-    for _ in range(_TRIES):
-        try:
-            version = newest_version(log)
-        except FileNotFoundError:
-            return  # no table, or dropped meanwhile
-        if log.put(version + 1, [{"commitInfo": info}]):
-            return
+    try:
+        version = newest_version(log)
+        for _ in range(_TRIES):
+            info = {"operation": "FENCE", "leaseToken": str(token), **_times(log, version)}
+            if log.put(version + 1, [{"commitInfo": info}]):
+                return
+            version += 1  # which is there: a list may tell of it later
+    except FileNotFoundError:
+        return  # no table, or dropped meanwhile
     fact = f"gets new commits all the time ({_TRIES} tries of a fence)"
     raise LakeError(str(log.folder), fact, "Stop what writes there beside us")
+
+
+def _times(log: TableLog, version: int) -> dict[str, int]:
+    """When a commit after a version is made, in milliseconds since 1970, as its table wants it."""
+    now = int(time.time() * 1000)
+    said = [told for kind, told in actions_of(log, version) if kind == "commitInfo"]
+    last = said[0].get(_IN_COMMIT) if said else None
+    # A table whose last commit has a time of its own asks each for a later one.
+    return {"timestamp": now} | ({} if last is None else {_IN_COMMIT: max(now, int(last) + 1)})

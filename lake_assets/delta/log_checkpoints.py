@@ -27,17 +27,26 @@ _FILES_A_COMMIT = 20
 """Files that a checkpoint may name for each commit that it sums up. Naming all of them each ten
 commits would cost the more, the longer a table is appended to (0.03 ms a file)."""
 
+_IN_A_BUCKET = 8
+"""Checkpoints at once: each asks the bucket for ten things, one after the other."""
+
 _SWEEPS = "delta.enableExpiredLogCleanup"
 """Table property: whether commits older than the log's retention go when a checkpoint has them."""
 
 
 class Checkpoints:
-    """Checkpoints under way, one at a time and in the order of their commits. Thread-safe."""
+    """Checkpoints under way, a table's in the order of its commits. Thread-safe.
+
+    On a disk there is one at a time: it takes a core. In a bucket it waits for most of its time.
+    """
 
     def __init__(self, store: Store) -> None:
         """Checkpoint tables of the lake whose folder is the store's root."""
         self.store = store
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        threads = 1 if store.root.is_local else _IN_A_BUCKET
+        self._pools = [
+            ThreadPoolExecutor(1, thread_name_prefix="checkpoint") for _ in range(threads)
+        ]
         self._under_way: deque[Future[None]] = deque()
 
     def after(self, table: TableRef, version: int) -> None:
@@ -47,7 +56,8 @@ class Checkpoints:
             return
         log = log_of(self.store, table)
         if is_checkpoint_due(table, version, files_of_checkpoint(log)):
-            self._under_way.append(self._pool.submit(_checkpoint, log, version))
+            pool = self._pools[crc32(table.name.encode()) % len(self._pools)]
+            self._under_way.append(pool.submit(_checkpoint, log, version))
 
     def ensure_none_failed(self) -> None:
         """Tell of one that failed since the last time; those that are not done yet are left.
@@ -65,8 +75,9 @@ class Checkpoints:
         self.ensure_none_failed()
 
     def close(self) -> None:
-        """Wait for those under way and release the thread; raises as `ensure_none_failed`."""
-        self._pool.shutdown()
+        """Wait for those under way and release the threads; raises as `ensure_none_failed`."""
+        for pool in self._pools:
+            pool.shutdown()
         self.ensure_none_failed()
 
 

@@ -70,11 +70,12 @@ class TableLog:
         Raises:
             LakeError: the store cannot be read.
         """
-        return (
-            self.has(0)
-            or self.store.stat(self.file(LAST_CHECKPOINT)) is not None
-            or any(name.split(".")[0].isdecimal() for name in self.names_from())
-        )
+        if self.has(0):
+            return True
+        # A bucket lists as soon as it tells of one file.
+        if self.folder.is_local and self.store.stat(self.file(LAST_CHECKPOINT)) is not None:
+            return True
+        return any(name.split(".")[0].isdecimal() for name in self.names_from())
 
     def commit(self, version: int) -> bytes:
         """A version's commit.

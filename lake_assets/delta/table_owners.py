@@ -9,17 +9,19 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from lake_assets.delta.log_tail import actions_of, last_checkpoint, log_tail_of, newest_version
-from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of
+from lake_assets.delta.table_log import LAST_CHECKPOINT, TableLog, log_of, table_folders
 from lake_assets.errors import LakeError, TableOwnedError, first_line
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.owners import Owner, OwnerRecord
-from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
+from lake_assets.model.tables import Layer, TableRef
+from lake_assets.storage.at_once import at_once
 from lake_assets.storage.store import Store
 
 
@@ -73,8 +75,9 @@ def owners_in(lake: Store, layer: Layer) -> dict[TableRef, Owner | None]:
     Raises:
         LakeError: a table's log cannot be read.
     """
-    owners = {table: owner_of(lake, table) for table in _tables_in(lake, layer)}
-    return dict(sorted(owners.items()))
+    tables = _tables_in(lake, layer)
+    owners = at_once(lake, partial(owner_of, lake), tables)
+    return dict(sorted(zip(tables, owners, strict=True)))
 
 
 def claim(lake: Store, table: TableRef, owner: Owner | None) -> None:
@@ -191,7 +194,7 @@ def _of_table(log: TableLog) -> Mapping[str, str]:
         return {}
 
 
-def _tables_in(lake: Store, layer: Layer) -> Iterator[TableRef]:
-    names = filter(TABLE_NAME.fullmatch, lake.folders(lake.root / layer.value))
-    tables = (TableRef(layer=layer, name=name) for name in names)
-    yield from (table for table in tables if log_of(lake, table).exists())
+def _tables_in(lake: Store, layer: Layer) -> list[TableRef]:
+    tables = list(table_folders(lake, [layer]))
+    there = at_once(lake, partial(is_there, lake), tables)
+    return [table for table, is_one in zip(tables, there, strict=True) if is_one]

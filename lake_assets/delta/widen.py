@@ -69,7 +69,10 @@ def widen(
     def wider(schema: pa.Schema) -> Callable[[pa.Schema], _Rewriting | None]:
         return lambda have: _wider(have, schema, older, is_new)
 
-    changed = {t: _change(committer, t, wider(schema)) for t, schema in tables.items()}
+    # Most need nothing: a lake far away is asked about them together.
+    known = committer.columns(tables)
+    asked = [t for t, schema in tables.items() if t not in known or wider(schema)(known[t])]
+    changed = {t: _change(committer, t, wider(tables[t])) for t in asked}
     done = {t: rewriting.info[WIDENED].split(", ") for t, rewriting in changed.items() if rewriting}
     committer.add_columns({t: schema for t, schema in tables.items() if t not in done})
     return done

@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from lake_assets.errors import FeedError
+from lake_assets.errors import FeedError, first_line
+from lake_assets.feeds.yaml_bounds import ensure_bounded, nested_too_deep
 
 Loc = Sequence[int | str]
 """Way into the document, as pydantic gives it: keys of mappings and indexes of lists."""
@@ -25,14 +26,18 @@ class Document:
         text = _read(path)
         try:
             self._root = yaml.compose(text, yaml.SafeLoader)
+            ensure_bounded(self._root, str(path))
             self._refuse_twins(self._root, set())
             self.data: Any = yaml.safe_load(text)
         except yaml.MarkedYAMLError as problem:
             mark = problem.problem_mark
             where = f"{path}, line {mark.line + 1}" if mark else str(path)
             raise FeedError(where, f"is not YAML ({problem.problem})", _NEXT_STEP) from problem
-        except yaml.YAMLError as problem:
-            raise FeedError(str(path), f"is not YAML ({problem})", _NEXT_STEP) from problem
+        except (yaml.YAMLError, ValueError) as problem:  # a number may have too many digits
+            fact = f"is not YAML ({first_line(problem)})"
+            raise FeedError(str(path), fact, _NEXT_STEP) from problem
+        except RecursionError:
+            raise nested_too_deep(str(path)) from None
 
     def line_of(self, loc: Loc) -> int:
         """Line of a part, counted from 1; of the nearest part around it where it is missing."""
@@ -66,10 +71,17 @@ class Document:
 
 _NEXT_STEP = "Correct the file"
 
+_MOST_BYTES = 1024 * 1024
+"""Of a file; a feed with ten thousand keys has a fifth. PyYAML takes 20 s for as much."""
+
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise FeedError(str(path), "has more than 1 MiB", "Write several files")
+        return content.decode()
     except OSError as problem:
         fact = f"cannot be read ({problem.strerror or problem})"
         raise FeedError(str(path), fact, "Make it readable") from problem

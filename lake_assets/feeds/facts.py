@@ -15,6 +15,7 @@ from lake_assets.feeds.files_facts import unnamed_schemas, unread_files
 from lake_assets.feeds.functions import find_function, hidden_module
 from lake_assets.feeds.kinesis_facts import unread_stream
 from lake_assets.feeds.postgres_facts import unread_database
+from lake_assets.feeds.sql_reach import unreachable
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
 from lake_assets.model.keyed_views import name_of_deletes
@@ -35,6 +36,7 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     yield from unread_table(feed)
     yield from unread_database(feed)
     yield from unread_stream(feed)
+    yield from unreachable(feed)
 
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:

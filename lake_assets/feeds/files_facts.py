@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from lake_assets.feeds.document import Loc
-from lake_assets.model.feeds import Feed, Reset
+from lake_assets.model.feeds import Feed
 from lake_assets.model.files_source import FileFormat
 from lake_assets.model.payload import Payload
+from lake_assets.model.retention import Reset
 from lake_assets.model.tombstones import tombstone_columns
 
 _PAYLOADS = {

@@ -1,9 +1,9 @@
 """A refresh from start to end: its turn, a Spark session, views brought up to date in order."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import perf_counter
 
@@ -54,6 +54,12 @@ class Around:
 
     after: Callable[[SparkSession, Sequence[RefreshReport]], None]
     """Is told what was done."""
+
+    began: Callable[[GoldView], None] = lambda _: None
+    """Is told of a view that is behind, before it is computed."""
+
+    ended: Callable[[GoldView, RefreshReport], None] = lambda *_: None
+    """Is told what came of each view."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,12 +133,22 @@ def refresh_views(  # noqa: PLR0913 - what, which of it, and where
             current = [key for key in selected_keys if identity(lake, feed.silver_table(key))]
             return [_nothing_new(view, current, waiting[view.name]) for view in chosen]
         with _warm(settings) if warm is None else nullcontext(warm) as spark:
-            reports = _refresh(
-                spark, feed, chosen, selected_keys, around, full_refresh=full_refresh
-            )
+            due = {view.name for view in chosen if full_refresh or behind[view.name]}
+            told = around and _told_of(due, around)
+            reports = _refresh(spark, feed, chosen, selected_keys, told, full_refresh=full_refresh)
         if is_rebuild:
             _drop_renamed(settings, feed, reports)
         return reports
+
+
+def _told_of(due: Collection[str], around: Around) -> Around:
+    """The same, told of the beginning of these views alone."""
+
+    def began(view: GoldView) -> None:
+        if view.name in due:
+            around.began(view)
+
+    return replace(around, began=began)
 
 
 def _drop_renamed(settings: Settings, feed: Feed, reports: Sequence[RefreshReport]) -> None:
@@ -173,11 +189,15 @@ def _refresh(
     reports: list[RefreshReport] = []
     held: dict[str, Mapping[str, str]] = {}
     for view in views:
+        if around:
+            around.began(view)
         with _with_readers(feed, view, views):
             refresh_one = _refresh_one(view)
             report = refresh_one(
                 session, feed, view, keys, context, blocked, full_refresh=full_refresh
             )
+        if around:
+            around.ended(view, report)
         reports.append(told_of_held(view, report, held))
         held[view.name] = reports[-1].blocked
     reports = [report.with_seconds("session", warm.seconds) for report in reports]

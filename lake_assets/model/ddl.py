@@ -1,6 +1,6 @@
 """A schema in Spark's DDL (`time timestamp, tags array<string>`), read without a JVM into nouns.
 
-Only what Delta can store and a payload can have: names and types, nested as deep as one likes.
+Only what Delta can store and a payload can have: names and types.
 sqlglot is not asked: it takes what it knows of a text and is silent about the rest.
 """
 
@@ -32,6 +32,9 @@ SCALARS = (
 """Types without arguments, as Spark SQL names them."""
 
 _TYPES = (*SCALARS, "decimal(p,s)", "array<…>", "map<string,…>", "struct<…>")
+
+DEEPEST = 64
+"""Types that may be within each other, as `formats.avro.schema` has it and for its reasons."""
 
 _MOST_DIGITS = 38
 """Of a decimal, in Spark, Delta and Arrow alike."""
@@ -107,6 +110,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._tokens = list(_tokens(text))
         self._next = 0
+        self._depth = 0
 
     @property
     def is_at_end(self) -> bool:
@@ -184,7 +188,12 @@ class _Parser:
 
     def _within(self, read: Callable[[], _T]) -> _T:
         self._need("<")
+        self._depth += 1
+        if self._depth > DEEPEST:
+            message = f"is nested too deep: at most {DEEPEST} types may be in each other"
+            raise ValueError(message)
         inner = read()
+        self._depth -= 1
         self._need(">")
         return inner
 

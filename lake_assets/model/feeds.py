@@ -1,7 +1,6 @@
 """Feeds: what a user declares in YAML, as frozen nouns. `feeds.load` reads the files."""
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
@@ -13,12 +12,13 @@ from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.external_tables import ExternalName, ExternalTable
 from lake_assets.model.gold_views import GoldView
+from lake_assets.model.grants import Grant, ensure_grants_fit
 from lake_assets.model.keyed import Keyed
 from lake_assets.model.keyed_views import keyed_parts
 from lake_assets.model.laid_out import LaidOut
 from lake_assets.model.layouts import Layout, PartitionBy
 from lake_assets.model.payload import Payload
-from lake_assets.model.retention import LayerRetention, SilverRetention
+from lake_assets.model.retention import LayerRetention, Reset, SilverRetention
 from lake_assets.model.routed import Routed
 from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.scheduled import Scheduled, Trigger
@@ -38,13 +38,6 @@ from lake_assets.model.transforms import (
 from lake_assets.model.unique_names import refuse_twins
 from lake_assets.model.view_sinks import ensure_sinks_fit
 from lake_assets.model.without_silver import Silver
-
-
-class Reset(StrEnum):
-    """Whether a command may drop a feed's bronze table."""
-
-    PROTECTED = "protected"  # no: the source may have forgotten what is in it
-    ALLOWED = "allowed"
 
 
 class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
@@ -133,6 +126,9 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
 
     sinks: tuple[Sink, ...] = ()
     """Where rows of its tables are sent to."""
+
+    grants: tuple[Grant, ...] = ()
+    """Who may read which of its tables, where a catalogue, or AWS, asks that."""
 
     keyed: Keyed | None = None
     """That silver's rows are changes: short for a live view `current` (`history: 1`) or `history`
@@ -243,6 +239,8 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
         refuse_twins("gold", [v.name for v in self.gold])
         ensure_sinks_fit(self.sinks, self.source, self.gold, key_column=self.view_key_column)
         refuse_twins("cluster_by", list(self.cluster_by))
+        without = self.layers_without_tables
+        ensure_grants_fit(self.grants, None if self.creates_keys else self.keys, without)
         return self
 
     def beside(self, feeds: Iterable["Feed"]) -> Self:

@@ -190,3 +190,7 @@ class LakeUri:
             return self.path
         scheme = "abfss" if "@" in self.bucket else self.scheme
         return f"{scheme}://{self.bucket}/{quote(self.path, safe=_PLAIN)}"
+
+    def for_catalogs(self) -> str:
+        """As other engines take it: an encoded address, `file:///…` of a local one."""
+        return Path(self.path).as_uri() if self.is_local else self.for_deltalake()

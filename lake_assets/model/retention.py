@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -11,6 +12,13 @@ from lake_assets.model.checks import ColumnName, Duration
 
 Keep = Annotated[Duration, Field(ge=timedelta(hours=1), le=timedelta(days=36_525))]
 """Below an hour, a row might go before the views have it; above a century, no time is so early."""
+
+
+class Reset(StrEnum):
+    """Whether a command may drop a feed's bronze table."""
+
+    PROTECTED = "protected"  # no: the source may have forgotten what is in it
+    ALLOWED = "allowed"
 
 
 class SilverRetention(Noun):

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar
 
 from lake_assets.model.routes import Route, TableColumns, Unknown
+from lake_assets.model.tables import Layer
 from lake_assets.model.transforms import generators_in
 from lake_assets.model.without_silver import Silver, ensure_has_what_sinks_read
 
@@ -46,6 +47,13 @@ class Routed:
     def has_silver(self) -> bool:
         """Whether its rows go to silver tables, with quarantine beside them."""
         return self.silver is Silver.TABLES
+
+    @property
+    def layers_without_tables(self) -> tuple[Layer, ...]:
+        """Where it has no tables of its own: its rows may go into another feed's, or nowhere."""
+        if not self.has_silver:
+            return Layer.SILVER, Layer.GOLD, Layer.QUARANTINE
+        return (Layer.SILVER, Layer.GOLD) if self.into is not None else ()
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from lake_assets.model.lake_uri import LakeUri
 from lake_assets.parquet.encoding import encodings
 from lake_assets.parquet.partitioning import WHOLE, split, without_untold
 from lake_assets.parquet.stats import file_stats
+from lake_assets.parquet.uploads import Uploads
 from lake_assets.storage.store import Store
 
 _SMALL_BYTES = 256 * 1024
@@ -34,16 +35,30 @@ def write_file(
 
     Of `partition_by` among its columns a log says the one value that there is, and no statistics.
     """
+    with Uploads(store) as uploads:
+        return put_file(uploads, rows, folder, partition, prefix, partition_by)
+
+
+def put_file(
+    uploads: Uploads,
+    rows: pa.Table,
+    folder: LakeUri,
+    partition: str = "",
+    prefix: str = "part",
+    partition_by: Collection[str] = (),
+) -> dict[str, object]:
+    """Hand one new file over to be written; as `write_file` else."""
     name = f"{prefix}-{uuid.uuid4()}.parquet"
     relative = f"{partition}/{name}" if partition else name
-    if rows.nbytes >= _SMALL_BYTES:
-        return write_pieces(store, [rows], rows.schema, folder, relative, partition_by)
+    is_small = rows.nbytes < _SMALL_BYTES
+    if not is_small and not uploads.takes(rows.nbytes):
+        uploads.wrote(folder / relative)
+        return write_pieces(uploads.store, [rows], rows.schema, folder, relative, partition_by)
     # Encoded in memory first: a few hundred bytes a column are not worth a call each.
     sink = pa.BufferOutputStream()
-    footer, with_nan = _encode(sink, [rows], rows.schema, "snappy")
+    footer, with_nan = _encode(sink, [rows], rows.schema, "snappy" if is_small else "zstd")
     content = sink.getvalue()
-    with store.open_for_writing(folder / relative) as stream:
-        stream.write(content)
+    uploads.put(folder / relative, content)
     return _written(relative, content.size, footer, with_nan, partition_by)
 
 
@@ -53,10 +68,19 @@ def write_partitions(
     """Write a file for each partition that rows have, with the columns `by` that split them.
 
     Yields:
-        The values of its columns, as a log has them, and what `write_file` says.
+        The values of its columns, as a log has them, and what `write_file` says. All are there
+        when there are no more.
     """
+    with Uploads(store) as uploads:
+        yield from put_partitions(uploads, rows, folder, by)
+
+
+def put_partitions(
+    uploads: Uploads, rows: pa.Table, folder: LakeUri, by: Sequence[str]
+) -> Iterator[tuple[dict[str, str | None], dict[str, object]]]:
+    """Hand the files over to be written; as `write_partitions` else."""
     for values, part in split(without_untold(rows, by), by):
-        yield values, write_file(store, part, folder, prefix=WHOLE, partition_by=by)
+        yield values, put_file(uploads, part, folder, prefix=WHOLE, partition_by=by)
 
 
 def write_pieces(

@@ -1,9 +1,30 @@
 """Opening a Parquet file as whatever engine wrote it."""
 
+import io
+from contextlib import AbstractContextManager
 from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from lake_assets.model.lake_uri import LakeUri
+from lake_assets.storage.store import Readable, Store
+
+_WHOLE_BYTES = 4 * 1024 * 1024
+"""Of a file that is fetched in one piece: in parts it is four requests and more, each of which
+costs as much as a megabyte."""
+
+
+def reading(store: Store, file: LakeUri, size: int | None) -> AbstractContextManager[Readable]:
+    """A file of so many bytes to read parts of, or of which nobody knows how many.
+
+    Raises:
+        FileNotFoundError: there is no such file; perhaps only when it is read.
+    """
+    if store.root.is_local or size is None or size > _WHOLE_BYTES:
+        return store.open_for_reading(file)
+    return io.BytesIO(store.get(file))
+
 
 INT96_UNIT = "us"
 """What times of 96 bits are read as, which Spark writes unless it is told otherwise: what it has of

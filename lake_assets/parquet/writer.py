@@ -5,7 +5,6 @@ every reader, so a task that dies costs nothing but room; one that fails gives t
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Self, TypeAlias
@@ -15,10 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.errors import LakeError
 from lake_assets.model.lake_uri import LakeUri
-from lake_assets.parquet.data_file import write_file, write_partitions
+from lake_assets.parquet.data_file import put_file, put_partitions
 from lake_assets.parquet.partitioning import as_text
+from lake_assets.parquet.uploads import Uploads
 from lake_assets.storage.store import Store
 
 TABLE = "#table"
@@ -98,7 +97,7 @@ class WritePlan:
     layouts: Mapping[str, Layout]
     buffer_bytes: int
     beside: Beside | None = None
-    """Called with each file that is not split by partition columns, once it is written."""
+    """Called with each file that is not split by partition columns, as it is written."""
 
 
 _COPIES = 2
@@ -132,18 +131,16 @@ class TaskWriter:
         self._limit = max(1, plan.buffer_bytes // (_COPIES + is_split))
         self._pieces: list[pa.RecordBatch] = []
         self._held_bytes = 0
-        self._written: list[LakeUri] = []
+        self._uploads = Uploads(plan.store)
 
     def __enter__(self) -> Self:
         """Begin."""
+        self._uploads.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Delete what was written, if the block failed."""
-        if kind and issubclass(kind, Exception):  # a generator's end is none
-            for file in self._written:
-                with suppress(LakeError):  # what failed before is what is to be told
-                    self._plan.store.delete(file)
+        self._uploads.__exit__(kind)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take some rows; the manifest of what had to be written to make room."""
@@ -156,7 +153,7 @@ class TaskWriter:
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Write what is held; its manifest."""
         if self._pieces:
-            yield _flush(self._pieces, self._plan, self._written)
+            yield _flush(self._pieces, self._plan, self._uploads)
         self._held_bytes = 0
 
 
@@ -176,8 +173,8 @@ def notes_of(notes: Iterable[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"note": note} for note in notes], schema=MANIFEST)
 
 
-def _flush(held: list[pa.RecordBatch], plan: WritePlan, written: list[LakeUri]) -> pa.RecordBatch:
-    """Write what is held, and let go of it on the way; `written` gets each file that is there."""
+def _flush(held: list[pa.RecordBatch], plan: WritePlan, uploads: Uploads) -> pa.RecordBatch:
+    """Write what is held, and let go of it on the way."""
     rows = pa.Table.from_batches(held)
     held.clear()
     questions = _questions(rows)
@@ -186,12 +183,13 @@ def _flush(held: list[pa.RecordBatch], plan: WritePlan, written: list[LakeUri]) 
         return pa.RecordBatch.from_pylist(questions, schema=MANIFEST)
     keys = rows[TABLE].fill_null(_NOWHERE).to_numpy()
     if len(keys) and keys[0] != _NOWHERE and (keys == keys[0]).all():
-        manifest = _write_group(rows, int(keys[0]), plan, written)
+        manifest = _write_group(rows, int(keys[0]), plan, uploads)
     else:
         # In one piece, since rows of many chunks are slow to take; what came is freed by that.
         rows = rows.combine_chunks()
         groups = _groups(rows, keys)
-        manifest = [f for target, g in groups for f in _write_group(g, target, plan, written)]
+        manifest = [f for target, g in groups for f in _write_group(g, target, plan, uploads)]
+    uploads.settle()
     return pa.RecordBatch.from_pylist(manifest, schema=MANIFEST)
 
 
@@ -221,19 +219,17 @@ def _groups(rows: pa.Table, keys: npt.NDArray[np.int32]) -> Iterator[tuple[int, 
 
 
 def _write_group(
-    rows: pa.Table, index: int, plan: WritePlan, written: list[LakeUri]
+    rows: pa.Table, index: int, plan: WritePlan, uploads: Uploads
 ) -> list[dict[str, object]]:
     target = plan.targets[index]
     layout = plan.layouts[target.layout]
     columns, by = layout.select(rows), layout.partition_by
     if not by:
-        file = write_file(plan.store, columns, target.folder, target.partition, target.prefix)
-        written.append(target.folder / str(file["path"]))
+        file = put_file(uploads, columns, target.folder, target.partition, target.prefix)
         if plan.beside is not None:
             plan.beside(index, columns, str(file["path"]))
         return [{"target": index, **file}]
-    files = []
-    for values, file in write_partitions(plan.store, columns, target.folder, by):
-        written.append(target.folder / str(file["path"]))
-        files.append({"target": index, "partition": as_text(values), **file})
-    return files
+    return [
+        {"target": index, "partition": as_text(values), **file}
+        for values, file in put_partitions(uploads, columns, target.folder, by)
+    ]

@@ -1,7 +1,9 @@
-"""Files that are replaced in one step: the one way in which small files are written."""
+"""Files that are replaced in one step: the one way in which files outside the lake are written."""
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -18,15 +20,25 @@ def replace_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     Raises:
         OSError: the file cannot be written; the old one is as it was.
     """
+    with replacing(path, mode=mode) as staged:
+        staged.write_bytes(content)
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
+    """A file beside, to be written in the block; it replaces `path` unless that raises.
+
+    Promises and errors are those of `replace_bytes`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
     staged = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        yield staged
         staged.chmod(mode)
+        with staged.open("rb") as file:
+            os.fsync(file.fileno())
         staged.replace(path)
     finally:
         staged.unlink(missing_ok=True)

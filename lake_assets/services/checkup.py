@@ -196,8 +196,12 @@ def _lake(settings: Settings) -> Finding:
 
 
 def _bucket(settings: Settings) -> Finding:
+    # Loaded only for buckets, as their store is.
+    from lake_assets.storage.conditions import ensure_conditions  # noqa: PLC0415
+
     try:
         found = lake_record(settings).read()
+        ensure_conditions(settings.lake_root, settings.storage.secrets)
     except (LakeError, SettingsError) as problem:
         return broken("lake", problem)
     fact = f"{settings.lake_root}, {'made with the first use' if found is None else 'read'}"

@@ -27,7 +27,13 @@ _PREFIX = "LAKE_ASSETS_"
 
 _environment_lock = threading.RLock()
 
-_JSON = {"kafka": "options", "spark": "conf", "backup": "options", "storage": "options"}
+_JSON = {
+    "kafka": "options",
+    "spark": "conf",
+    "backup": "options",
+    "storage": "options",
+    "catalog": "options",
+}
 """By group, the field that is a JSON object."""
 
 
@@ -175,6 +181,31 @@ def jvm_options() -> list[str]:
 def aws_environment() -> dict[str, str]:
     """What the environment says about AWS: servers, regions, a login."""
     return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+
+
+def openlineage_environment() -> dict[str, str]:
+    """What the environment says about OpenLineage, whose client reads the same."""
+    return {name: value for name, value in os.environ.items() if name.startswith("OPENLINEAGE_")}
+
+
+@contextlib.contextmanager
+def openlineage_variables_kept() -> Iterator[None]:
+    """Take back the variables that OpenLineage's client sets for itself when it is made.
+
+    Children would inherit its key under another name.
+    """
+    with _environment_lock:
+        before = openlineage_environment()
+        try:
+            yield
+        finally:
+            for name in openlineage_environment().keys() - before.keys():
+                del os.environ[name]
+
+
+def openlineage_namespace() -> str:
+    """Where this lake's jobs are named: `OPENLINEAGE_NAMESPACE`, or `lake_assets`."""
+    return os.environ.get("OPENLINEAGE_NAMESPACE") or "lake_assets"
 
 
 def spark_class_path() -> str | None:

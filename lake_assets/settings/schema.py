@@ -12,6 +12,7 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
 from lake_assets.settings.alerts import AlertSettings
+from lake_assets.settings.catalog import CatalogSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
 from lake_assets.settings.masking import MaskingSettings
 from lake_assets.settings.spark import SparkSettings
@@ -157,9 +158,10 @@ class FanoutSettings(Group):
     before it counts as done. `process` leaves that to the system: what was committed in the last
     half minute before a power cut may be lost or torn, and is made again as far as Kafka has it."""
 
-    commit_threads: int = Field(default=2, gt=0)
-    """Tables committed at once. A local disk hardly makes a commit wait, so that more threads gain
-    nothing there; raise it where the lake's disk answers slowly (NFS)."""
+    commit_threads: int | None = Field(default=None, gt=0)
+    """Tables committed at once; unset, 2 on a disk and 64 in a bucket. A local disk hardly makes a
+    commit wait, so that more threads gain nothing there; raise it where the lake's disk answers
+    slowly (NFS)."""
 
     buffer_bytes: int = Field(default=512 * 1024 * 1024, gt=0)
     """Bytes that a writing task takes at most for the rows that wait to be written, however skewed
@@ -232,6 +234,7 @@ class Settings(Group):
     storage: StorageSettings = StorageSettings()
     metrics: MetricsSettings = MetricsSettings()
     backup: BackupSettings = BackupSettings()
+    catalog: CatalogSettings = CatalogSettings()
     dagster: DagsterSettings = DagsterSettings()
     runtime: RuntimeSettings = RuntimeSettings()
 

@@ -25,6 +25,7 @@ from lake_assets.silver.layouts import (
 from lake_assets.silver.own_columns import own_columns
 from lake_assets.silver.rows import quarantine_of_feed
 from lake_assets.silver.silver_columns import held_columns
+from lake_assets.storage.at_once import at_once
 
 
 def adopt_tables(
@@ -42,9 +43,12 @@ def adopt_tables(
         TableOwnedError: one is another's.
         LakeError: one does not go with the others, or is not laid out as the feed says.
     """
-    for key in keys:
-        # Before it is read: what another feed has there is no column of this one's.
+
+    def claim_one(key: str) -> None:
         claim(committer.store, feed.silver_table(key), owner_of_silver(feed, key))
+
+    # Before they are read: what another feed has there is no column of this one's.
+    at_once(committer.store, claim_one, keys)
     handles = committer.opened([feed.silver_table(key) for key in keys])
     ensure_fits(feed, handles)
     columns = {t: pa.schema(handle.schema().to_arrow()) for t, handle in handles.items()}

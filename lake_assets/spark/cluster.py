@@ -16,7 +16,7 @@ from lake_assets.runtime import python_package
 from lake_assets.runtime.python_package import NAME, PYTHON
 from lake_assets.settings.load import executable_path
 from lake_assets.settings.schema import Settings
-from lake_assets.spark.task_slots import local_cores
+from lake_assets.spark.masters import local_cores
 
 _EXECUTOR_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where executors look for programs beside their package: a shell, tar and gzip."""

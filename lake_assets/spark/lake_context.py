@@ -39,6 +39,16 @@ class LakeContext:
         return self.committer.store
 
 
+_ON_A_DISK, _IN_A_BUCKET = 2, 64
+"""Tables committed at once. A disk hardly makes a commit wait; a bucket does for tens of
+milliseconds, and as many connections are few for it."""
+
+
+def commit_threads_of(lake: Store) -> int:
+    """How many tables of a lake are committed at once, if nobody says."""
+    return _ON_A_DISK if lake.root.is_local else _IN_A_BUCKET
+
+
 @contextmanager
 def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterator[LakeContext]:
     """Open the lake of `settings` for writing; the committer is closed at the end.
@@ -54,10 +64,10 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
     """
     ensure_bound(settings)
     fanout = settings.fanout
-    with _writable(settings) as lake:
+    with writable(settings) as lake:
         committer = Committer(
             lake,
-            threads=fanout.commit_threads,
+            threads=fanout.commit_threads or commit_threads_of(lake),
             check_constraints=partial(ensure_met, session) if session is not None else None,
         )
         try:
@@ -72,8 +82,12 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
 
 
 @contextmanager
-def _writable(settings: Settings) -> Iterator[Store]:
-    """The store at the lake's root, kept from other machines; raises as `open_lake`."""
+def writable(settings: Settings) -> Iterator[Store]:
+    """The store at the lake's root, kept from other machines while the block runs.
+
+    Raises:
+        LakeError: another machine writes it; or as `open_lake`.
+    """
     root, state_dir = settings.lake_root, settings.state_dir
     if root.is_local:
         ensure_writable(settings.lake_dir)

@@ -34,6 +34,7 @@ _OF_WRITERS = {
     "connect_timeout",
     "copy_if_not_exists",
     "default_content_type",
+    "disable_bulk_delete",
     "disable_tagging",
     "http1_only",
     "http2_keep_alive_interval",

@@ -3,8 +3,6 @@
 Into how many tasks work is cut is its caller's (`streams.triggers`).
 """
 
-import os
-import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -13,8 +11,7 @@ from pyspark.sql import SparkSession
 
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.spark.jvm import executors_of, property_of, seconds_of
-
-_LOCAL = re.compile(r"local(?:\[(?P<cores>\d+|\*)(?:,.*)?\])?")
+from lake_assets.spark.masters import local_cores
 
 _WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime"
 """Spark's own word for how long it waits for executors."""
@@ -26,15 +23,6 @@ _LOOK_EVERY_S = 0.1
 
 _GROWTH = 2
 """Times the slots that there are, where executors come as tasks wait for them, without a bound."""
-
-
-def local_cores(master: str) -> int | None:
-    """How many tasks a master of one JVM runs at once; None of a cluster's."""
-    found = _LOCAL.fullmatch(master)
-    if found is None:
-        return None
-    cores = found["cores"] or "1"
-    return (os.cpu_count() or 2) if cores == "*" else int(cores)
 
 
 def is_one_jvm(session: SparkSession) -> bool:

@@ -33,6 +33,7 @@ from lake_assets.state.lake_record import (
     noted_elsewhere,
     place_of,
 )
+from lake_assets.storage.open_store import lake_of
 
 _RECORD = TypeAdapter(Record)
 
@@ -99,9 +100,13 @@ def ensure_whole(settings: Settings) -> None:
     Raises:
         LakeError: one is, or was.
     """
-    if settings.lake_root.is_local and (settings.lake_dir / RESTORING).exists():
+    if settings.lake_root.is_local:
+        is_whole = not (settings.lake_dir / RESTORING).exists()
+    else:
+        is_whole = lake_of(settings).stat(settings.lake_root / RESTORING) is None
+    if not is_whole:
         raise LakeError(
-            str(settings.lake_dir),
+            str(settings.lake_root),
             "is being restored from a backup, or that was cut off",
             "Run `lake-assets restore` with the same backup (again); it goes on where it was",
         )
@@ -126,7 +131,7 @@ def take_identity(settings: Settings, backed_up: Record) -> None:
     facts = _look(settings, record)
     decision = decide(facts)
     if isinstance(decision, Refuse):
-        (settings.lake_dir / RECORD).unlink()
+        lake_of(settings).delete(settings.lake_root / RECORD)
         raise _refused(settings, facts, decision)
 
 

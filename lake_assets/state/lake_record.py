@@ -40,7 +40,7 @@ class LakeRecord(Protocol):
         """Keep others of this lake off on this machine, whatever state folder they have.
 
         Raises:
-            LakeError: the lake cannot be written.
+            LakeError: the lake cannot be written, or a bucket's store cannot keep others off.
         """
 
     def write(self, content: bytes) -> bool:
@@ -79,12 +79,17 @@ class _InBucket:
         # Loaded only for buckets, as their store is.
         from lake_assets.storage.conditional import ConditionalFile  # noqa: PLC0415
 
+        self._root, self._options = root, options
         self.place = Place.in_bucket(str(root))
         self._file = ConditionalFile(root / RECORD, options)
         self.read, self.write = self._file.read, self._file.write
 
     def alone(self) -> AbstractContextManager[object]:
-        return nullcontext()  # writing is conditional
+        # Writing is conditional, if the bucket knows conditions.
+        from lake_assets.storage.conditions import ensure_conditions  # noqa: PLC0415 - as above
+
+        ensure_conditions(self._root, self._options)
+        return nullcontext()
 
 
 def lake_record(settings: Settings) -> LakeRecord:

@@ -7,15 +7,17 @@ notes that in the folder for the others. Who may have it is decided in `lease_ru
 import logging
 import math
 import platform
+import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from lake_assets.errors import LakeError, LeaseHeldError, LeaseLostError
+from lake_assets.errors import LakeError, LeaseHeldError, LeaseLostError, StoreAwayError
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.file_lock import lock, shared_lock, try_lock
@@ -24,6 +26,7 @@ from lake_assets.runtime.steady_clock import steady_s
 from lake_assets.state.files import ensure_writable
 from lake_assets.state.lease_rules import Lease, Wait, Watched, decide
 from lake_assets.storage.conditional import ConditionalFile
+from lake_assets.storage.conditions import ensure_conditions
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,8 +40,14 @@ away for longer stops the holder, too."""
 _RENEWALS = 6
 """In that time."""
 
-_NOTE, _LOCK = "lease.json", "lease.lock"
+_NOTE, _LOCK, _MARK = "lease.json", "lease.lock", "lease-mark"
 """In the state folder."""
+
+_BRISK = {"max_retries": "2", "retry_timeout": "5", "timeout": "5s", "connect_timeout": "5s"}
+"""For what is asked of the lease: who asks has a lock meanwhile, and asks again."""
+
+_PATIENCE_S, _AGAIN_S = 60.0, 1.0
+"""Seconds that a commit waits for a store that is away, as for its own requests (`open_bucket`)."""
 
 _LOOK_EVERY_S = 1.0
 """Seconds between two looks of one who waits."""
@@ -90,12 +99,14 @@ class LakeLease:
 
         Raises:
             LeaseHeldError: another machine or state folder has it, and lives.
-            LakeError: the bucket or the state folder cannot be read or written.
+            LakeError: the bucket's store cannot keep a second one off; or it or the state folder
+                cannot be read or written.
         """
         ensure_writable(self.state_dir)
         users, ended = self.state_dir / "lease-users.lock", threading.Event()
-        with shared_lock(users):
+        with ExitStack() as after, shared_lock(users):
             taken = self._taken(stopped)
+            after.callback(taken._leave, users)  # noqa: SLF001 - of the same class
             keeper = threading.Thread(target=_keep, args=[taken, ended], name="lease", daemon=True)
             keeper.start()
             try:
@@ -103,9 +114,6 @@ class LakeLease:
             finally:
                 ended.set()
                 keeper.join()
-        with try_lock(users) as is_last:
-            if is_last:
-                taken.give_back()
 
     def ensure(self) -> None:
         """As `Guard`: by what a process of the state folder noted, or by asking."""
@@ -113,9 +121,19 @@ class LakeLease:
             self.verify()
 
     def verify(self) -> None:
-        """As `Guard`."""
-        if not self.renew():
-            raise self.lost()
+        """As `Guard`; a store that is away is asked again for a minute."""
+        until = steady_s() + _PATIENCE_S
+        while True:
+            try:
+                is_ours = self.renew()
+            except StoreAwayError:
+                if steady_s() > until:
+                    raise
+                time.sleep(_AGAIN_S)
+                continue
+            if not is_ours:
+                raise self.lost()
+            return
 
     def note_fenced(self) -> None:
         """Note that no earlier holder can commit any more; raises as `verify`."""
@@ -153,10 +171,22 @@ class LakeLease:
     def give_back(self) -> None:
         """Let others have it at once; raises as `renew`."""
         with lock(self.state_dir / _LOCK):
+            # Whoever in this process is not at its end asks the store then, and is refused.
+            (self.state_dir / _NOTE).unlink(missing_ok=True)
             file = self._file()
             found = _read(file)
             if found is not None and self._is_ours(found):
                 file.write(_LEASE.dump_json(replace(found, is_released=True)))
+
+    def _leave(self, users: Path) -> None:
+        """Give it back if nobody else of the state folder has it, however the block ended."""
+        with try_lock(users) as is_last:
+            if not is_last:
+                return
+            try:
+                self.give_back()
+            except (LakeError, OSError) as problem:
+                _LOG.warning("the lease was not given back: %s", problem)
 
     def lost(self) -> LeaseLostError:
         """The error of one that is another's by now; raises as `renew`."""
@@ -167,18 +197,35 @@ class LakeLease:
         # Tokens begin anew where the file was deleted under its holder.
         return (found.token, found.holder) == (self.token, self._own().holder)
 
+    def _is_held_here(self) -> bool:
+        found = _read(self._file())
+        return found is not None and found.holder == self._own().holder and not found.is_released
+
     def _file(self) -> ConditionalFile:
-        return ConditionalFile(self.root / FILE, self.options)
+        return ConditionalFile(self.root / FILE, {**self.options, **_BRISK})
 
     def _own(self) -> Lease:
         status = self.state_dir.stat()
-        # A copy of the folder, on this machine or another, is another holder.
-        holder = f"{boot_id()}/{status.st_dev}/{status.st_ino}"
+        # A copy of the folder, on this machine or another, is another holder; so is one that was
+        # made anew, which may have the inode of the last.
+        holder = f"{boot_id()}/{status.st_dev}/{status.st_ino}/{self._mark()}"
         place = f"{platform.node()}, state folder {self.state_dir}"
         return Lease(token=0, holder=holder, place=place, lasts_s=self.lasts_s)
 
+    def _mark(self) -> str:
+        """What the state folder is told by from one that was there before it."""
+        file = self.state_dir / _MARK
+        with suppress(FileNotFoundError):
+            return file.read_text()
+        with lock(self.state_dir / "lease-mark.lock"):
+            if not file.exists():
+                replace_text(file, secrets.token_hex(8))
+        return file.read_text()
+
     def _taken(self, stopped: Callable[[float], bool]) -> "LakeLease":
         watched: Watched | None = None
+        if not self._is_held_here():
+            ensure_conditions(self.root, self.options)
         while True:
             found = self._try(watched)
             if isinstance(found, int):

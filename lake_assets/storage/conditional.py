@@ -48,7 +48,7 @@ class ConditionalFile:
         except FileNotFoundError:
             self._known = None
             return None
-        self._known = _version(found.meta)
+        self._known = version_of(found.meta)
         return content
 
     def write(self, content: bytes) -> bool:
@@ -76,11 +76,15 @@ class ConditionalFile:
         if put is None:
             # Where the answer to our own was lost, asking again found our own.
             return self.read() == content
-        self._known = _version(put)
+        self._known = version_of(put)
         return True
 
 
-def _version(known: "ObjectMeta | PutResult") -> "UpdateVersion":
-    """What a bucket calls a version of a file: an etag, and with some a number or a name."""
+def version_of(known: "ObjectMeta | PutResult") -> "UpdateVersion":
+    """What a bucket calls a version of a file: an etag, and with some a number or a name.
+
+    Args:
+        known: of a file that was read or put.
+    """
     named = {"e_tag": known["e_tag"], "version": known["version"]}
     return cast("UpdateVersion", {name: value for name, value in named.items() if value})

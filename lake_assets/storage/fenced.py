@@ -35,6 +35,11 @@ class FencedStore(ObjectStore):
         self.guard.verify()
         super().delete_folder(folder, first=first)
 
+    def copy_folder(self, folder: LakeUri, to: LakeUri, *, last: str = "") -> None:
+        """As `ObjectStore` has it; also raises as `Guard.verify`."""
+        self.guard.verify()
+        super().copy_folder(folder, to, last=last)
+
     @contextmanager
     def open_for_writing(self, file: LakeUri, *, durable: bool = False) -> Iterator[Writing]:
         """As `Store` has it; of a file that is to be durable it also raises as `Guard.ensure`."""

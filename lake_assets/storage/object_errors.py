@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from obstore.exceptions import BaseError
 
-from lake_assets.errors import LakeError, NoBucketError, first_line
+from lake_assets.errors import LakeError, NoBucketError, StoreAwayError, first_line
 from lake_assets.model.lake_uri import AZURE, GCS, S3, LakeUri
 
 CREDENTIALS = {
@@ -41,6 +41,9 @@ _PANIC = "PanicException"
 _NO_ANSWER = ("error sending request", "dns error", "timed out", "operation timed out")
 
 
+_BROKEN = ("500 Internal", "502 Bad Gateway", "504 Gateway", "InternalError")
+
+
 @contextmanager
 def told(file: LakeUri, what: str) -> Iterator[None]:
     """Tell what obstore says of a file as an error of ours, but for a file that is not there.
@@ -55,7 +58,7 @@ def told(file: LakeUri, what: str) -> Iterator[None]:
         ensure_bucket(file, problem)
         raise FileNotFoundError(str(file)) from problem
     except (BaseError, OSError, ValueError) as problem:
-        raise _unusable(file, what, problem) from problem
+        raise unusable(file, what, problem) from problem
     except BaseException as problem:
         if type(problem).__name__ != _PANIC:
             raise
@@ -71,10 +74,17 @@ def ensure_bucket(file: LakeUri, problem: FileNotFoundError) -> None:
         LakeError: there is no such bucket.
     """
     if any(word in str(problem) for word in _NO_BUCKET):
-        raise _unusable(file, "found", problem) from problem
+        raise unusable(file, "found", problem) from problem
 
 
-def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
+def unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
+    """What obstore or deltalake says of a bucket, as an error of ours.
+
+    Args:
+        file: or folder, that was asked for.
+        what: was to happen to it, as "read".
+        problem: what was said.
+    """
     text = str(problem)
     fact, step = f"cannot be {what} ({first_line(problem)})", "Check the bucket and the network"
     if any(word in text for word in _NO_BUCKET):
@@ -89,10 +99,14 @@ def _unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
     elif any(word in text for word in _TOO_OFTEN):
         fact = f"cannot be {what}: the store is asked too often, or is overloaded"
         step = "Wait; ask for less at once, or raise what the bucket allows"
+        return StoreAwayError(str(file), fact, step)
     elif _NOT_BUILT in text:
         fact = f"cannot be {what}: its endpoint is none, or is http:// and that is not allowed"
         step = "Correct the endpoint; to do without encryption, set aws_allow_http to true"
     elif any(word in text for word in _NO_ANSWER):
         fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
-        step = "Check its endpoint and the network"
+        return StoreAwayError(str(file), fact, "Check its endpoint and the network")
+    elif any(word in text for word in _BROKEN):
+        fact = f"cannot be {what}: the store has an error of its own ({first_line(problem)})"
+        return StoreAwayError(str(file), fact, "Wait, or look at the store's log")
     return LakeError(str(file), fact, step)

@@ -6,17 +6,18 @@ the same by a name and by an option. A bucket keeps what it has acknowledged: no
 
 import io
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, PreconditionError
+from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
 from lake_assets.errors import LakeError
-from lake_assets.model.lake_uri import LakeUri
+from lake_assets.model.lake_uri import S3, LakeUri
 from lake_assets.storage.object_errors import ensure_bucket, told
-from lake_assets.storage.open_bucket import open_bucket
+from lake_assets.storage.open_bucket import Bucket, for_deltalake, open_bucket
 from lake_assets.storage.store import STAGED, FileStat, Readable, Writing
 
 _PART_BYTES = 8 * 1024 * 1024
@@ -32,6 +33,13 @@ _READ_BYTES = 1024 * 1024
 _LISTED = 1_000
 """Names of a bucket in one answer."""
 
+_COPIES, _COPY_TIMEOUT = 16, "600s"
+"""Files at once that a store copies by itself, and how long a large one may take it."""
+
+_ONE_BY_ONE = {"aws_disable_bulk_delete": "true"}
+_NOT_KNOWN = "501 Not Implemented"
+"""What a server answers that has not all of S3."""
+
 
 class ObjectStore:
     """Keeps `storage.store.Store` in the bucket of `root`."""
@@ -42,15 +50,16 @@ class ObjectStore:
         Args:
             root: in the bucket.
             options: as deltalake takes them (`aws_access_key_id`, `aws_endpoint`, `aws_allow_http`,
-                …), and `max_retries` and `retry_timeout`, in seconds. What is not there is looked
-                for where obstore looks: in the service of the machine that it runs on.
+                …), and `max_retries` and `retry_timeout` (`60` or `60s`). What is not there is
+                looked for where obstore looks: in the service of the machine that it runs on.
 
         Raises:
             SettingsError: an option is not known, or has a value that cannot be used.
         """
         self.root = root
-        self.options = dict(options)
+        self.options = for_deltalake(options)
         self._store = open_bucket(root, options)
+        self._one_by_one: Bucket | None = None
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it: a put that the store makes only where there is no such file."""
@@ -127,7 +136,7 @@ class ObjectStore:
         key = self._key(file)
         with told(file, "deleted"):
             try:
-                obstore.delete(self._store, key)
+                self._delete(key)
             except FileNotFoundError as problem:
                 ensure_bucket(file, problem)
 
@@ -141,7 +150,44 @@ class ObjectStore:
             ordered = sorted(names, reverse=True)
             ordered.sort(key=lambda name: not name.startswith(begins))
             for start in range(0, len(ordered), _LISTED):
-                obstore.delete(self._store, ordered[start : start + _LISTED])
+                self._delete(ordered[start : start + _LISTED])
+
+    def copy_folder(self, folder: LakeUri, to: LakeUri, *, last: str = "") -> None:
+        """Have the store copy all that is below a folder, what has the names there giving way.
+
+        What is below the folder `last` in it comes when the rest is there, the first name first.
+
+        Raises:
+            LakeError: the bucket cannot be read or written; or a file is larger than a store copies
+                by itself (S3: 5 GB).
+        """
+        bucket = open_bucket(self.root, {"timeout": _COPY_TIMEOUT, **self.options})
+        key, new = self._key(folder), self._key(to)
+        ends = f"{self._key(folder / last)}/" if last else "/"
+        with told(folder, "copied"):
+            listed = obstore.list(self._store, key or None, chunk_size=_LISTED)
+            names = sorted(one["path"] for found in listed for one in found)
+
+            def copy(name: str) -> None:
+                obstore.copy(bucket, name, f"{new}{name[len(key) :]}")
+
+            with ThreadPoolExecutor(_COPIES) as pool:
+                list(pool.map(copy, (name for name in names if not name.startswith(ends))))
+            for name in names:
+                if name.startswith(ends):
+                    copy(name)
+
+    def _delete(self, keys: str | list[str]) -> None:
+        """Delete them in one request, or one by one where the store knows no such request."""
+        if self._one_by_one is None:
+            try:
+                obstore.delete(self._store, keys)
+            except BaseError as problem:
+                if self.root.scheme != S3 or _NOT_KNOWN not in str(problem):
+                    raise
+                self._one_by_one = open_bucket(self.root, {**self.options, **_ONE_BY_ONE})
+        if self._one_by_one is not None:
+            obstore.delete(self._one_by_one, keys)
 
     @contextmanager
     def open_for_writing(self, file: LakeUri, *, durable: bool = False) -> Iterator[Writing]:  # noqa: ARG002 - each is

@@ -75,14 +75,22 @@ def _without_token(config: Mapping[str, str]) -> dict[str, Any]:
     return {"credential_provider": lambda: login}
 
 
+def for_deltalake(options: Mapping[str, str]) -> dict[str, str]:
+    """Options as deltalake takes them, which reads no seconds without their unit."""
+    return {
+        name: f"{value}s" if name == "retry_timeout" and value.isdecimal() else value
+        for name, value in options.items()
+    }
+
+
 def open_bucket(root: LakeUri, options: Mapping[str, str], *, is_foreign: bool = False) -> Bucket:
     """Obstore's bucket of a place; nothing is asked of it yet.
 
     Args:
         root: in the bucket.
         options: as deltalake takes them (`aws_access_key_id`, `aws_endpoint`, `aws_allow_http`,
-            …), and `max_retries` and `retry_timeout`, in seconds. What is not there is looked for
-            where obstore looks: in the environment, and in the service of the machine.
+            …), and `max_retries` and `retry_timeout` (`60` or `60s`). What is not there is looked
+            for where obstore looks: in the environment, and in the service of the machine.
         is_foreign: whether it may belong to others than the environment's credentials do, so that
             a key and another one's token are never put together.
 
@@ -98,7 +106,8 @@ def open_bucket(root: LakeUri, options: Mapping[str, str], *, is_foreign: bool =
         bare = next((name[len(p) :] for p in _PREFIXES if name.startswith(p)), name)
         (client if bare in _CLIENT else config)[bare if bare in _CLIENT else name] = value
     try:
-        retry = {"max_retries": int(retries), "retry_timeout": timedelta(seconds=float(retry_s))}
+        limit = timedelta(seconds=float(str(retry_s).removesuffix("s")))
+        retry = {"max_retries": int(retries), "retry_timeout": limit}
         more: dict[str, Any] = {"client_options": client, "retry_config": retry, "config": config}
         if root.scheme == S3:
             return S3Store(root.bucket, **more, **(_without_token(config) if is_foreign else {}))

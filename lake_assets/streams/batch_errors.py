@@ -41,8 +41,11 @@ _SURROUNDINGS = re.compile(
     r"|SparkContext was (?:shut down|stopped)|stopped SparkContext"
     r"|SPARK_JOB_CANCELLED|OPERATION_CANCELED|TaskKilled|(?:Job|Stage) (?:\d+ )?(?:was )?cancelled"
     r"|Connection (?:refused|reset)|Broken pipe"
-    # Ours, of a task whose folder or disk is away.
-    r"|lake_assets\.errors\.Source\w*Error: "
+    # Ours, of a task whose folder, disk or bucket is away; rows make none of these.
+    r"|lake_assets\.errors\.(?:Source\w*|Lake|NoBucket|StoreAway|LeaseLost)Error: "
+    # Of a bucket: deltalake's, and Spark's own reader's.
+    r"|Generic S3 error|Error performing (?:list request|GET|HEAD|PUT|POST|DELETE)"
+    r"|hadoop\.fs\.s3a\.\w+(?:Exception|Error)|AccessDeniedException: s3a:|awssdk\.\S+Exception"
 )
 
 

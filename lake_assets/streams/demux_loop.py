@@ -263,7 +263,7 @@ class Follower:
             else kept_rows(self._log, self.demux.context.committer.fresh(bronze))
         )
         files = [
-            ScannedFile(file=place, size=file.size, kept=kept.get(place))
+            ScannedFile(file=place, size=file.size, rows=file.rows or None, kept=kept.get(place))
             for file in found.files
             for place in [self._log.data_file(file.path)]
         ]

@@ -14,6 +14,7 @@ from lake_assets.gold.quality_gate import blocked_keys
 from lake_assets.gold.run import Around, Warm, refresh_views
 from lake_assets.gold.status import blocked_of_others, keys_unread
 from lake_assets.gold.view_expectations import recount
+from lake_assets.lineage.refreshes import told_of_refreshes
 from lake_assets.model.checks import Severity, SilverCheck
 from lake_assets.model.expectations import Action
 from lake_assets.model.failures import Failures
@@ -71,16 +72,17 @@ def refresh_gold(
     def after(session: SparkSession, reports: Sequence[RefreshReport]) -> None:
         gold_results.update(_gold_checks(settings, feed, session, reports))
 
-    around = Around(before=before, after=after)
-    reports = refresh_views(
-        settings,
-        feed,
-        views=views,
-        keys=keys,
-        full_refresh=full_refresh,
-        around=around,
-        warm=warm,
-    )
+    with told_of_refreshes(settings, feed, is_last=warm is None) as lineage:
+        around = Around(before=before, after=after, began=lineage.began, ended=lineage.ended)
+        reports = refresh_views(
+            settings,
+            feed,
+            views=views,
+            keys=keys,
+            full_refresh=full_refresh,
+            around=around,
+            warm=warm,
+        )
     if warm is None:
         for view in {refresh.view for report in reports for refresh in report.refreshed}:
             clear_strikes(settings.state_dir, f"{feed.feed}.{view}")

@@ -7,8 +7,9 @@ from lake_assets.delta.feeds_in_table import others_in
 from lake_assets.delta.table_log import drop_table
 from lake_assets.errors import FeedError
 from lake_assets.gold.view_turns import turn_of_views
-from lake_assets.model.feeds import Feed, Reset
+from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import beside_it, is_shared
+from lake_assets.model.retention import Reset
 from lake_assets.model.tables import Layer, TableRef, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock, turn

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from lake_assets.errors import FeedError
+from lake_assets.lineage.stream_runs import told_of_streams
 from lake_assets.metrics.health import StreamsStatus
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -70,7 +71,10 @@ def stream_events(
     what = what or ToRun.of(feeds)
     if not what.followed and what.run is None:
         raise _nothing_to_run(feeds)
-    with streams_lock(settings.state_dir):
+    with (
+        told_of_streams(settings, feeds, endpoints) as lineage,
+        streams_lock(settings.state_dir),
+    ):
         for name in what.followed:
             forget_runs(settings.state_dir, name)  # else it seems late once it has one again
         outbox: queue.Queue[FeedEvent] = queue.Queue()
@@ -86,7 +90,11 @@ def stream_events(
                 outbox,
                 until_caught_up=until_caught_up,
                 heard=tee(
-                    log_thread.add, FailureBook(settings, feeds).note, watch.batch, commit_group
+                    log_thread.add,
+                    FailureBook(settings, feeds).note,
+                    watch.batch,
+                    lineage.batch,
+                    commit_group,
                 ),
                 keep=tee(log_thread.keep, watch.refreshes),
                 what=what,

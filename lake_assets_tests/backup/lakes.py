@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
 from lake_assets.backup.create import back_up
 from lake_assets.backup.manifest import Manifest
@@ -20,16 +19,17 @@ from lake_assets.delta.refresh_position import (
     SILVER_TABLE,
     SILVER_VERSION,
 )
-from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_log import log_of, table_folders
 from lake_assets.delta.transaction_numbers import checksum
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.refresh_need import definition_of
 from lake_assets.model.owners import Owner
-from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets.model.tables import Layer, TableRef, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux_position import POSITION, Position, batch_of
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.storage.local import LocalStore
+from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake
 from lake_assets_tests.sample import gold_of, silver_of
 
@@ -111,7 +111,7 @@ class BatchedLake(WrittenLake):
         return self.number
 
     def version(self, table: TableRef) -> int:
-        return int(DeltaTable(self.path(table)).version())
+        return int(log_of(self.store, table).open().version())
 
     def versions(self, *tables: TableRef) -> dict[str, int]:
         return {table.relative: self.version(table) for table in tables}
@@ -137,10 +137,9 @@ def versions_in(manifest: Manifest) -> Mapping[str, int]:
 
 def rows_in(settings: Settings) -> dict[str, list[int]]:
     """By table of a lake, the numbers of its rows, as deltalake reads them."""
+    lake = lake_of(settings)
+    layers = (Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.GOLD)
     return {
-        folder.relative_to(settings.lake_dir).as_posix(): sorted(
-            DeltaTable(folder).to_pyarrow_table()["n"].to_pylist()
-        )
-        for layer in ("bronze", "silver", "quarantine", "gold")
-        for folder in (settings.lake_dir / layer).glob("*")
+        table.relative: sorted(log_of(lake, table).open().to_pyarrow_table()["n"].to_pylist())
+        for table in table_folders(lake, layers)
     }

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pytest
 
-from lake_assets.backup import restore as restoring
+from lake_assets.backup import restored_tables
 from lake_assets.backup.create import back_up
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
@@ -30,7 +30,6 @@ from lake_assets_tests.backup.lakes import (
 from lake_assets_tests.backup.test_create import die_after
 from lake_assets_tests.maintenance.lakes import SCHEMA
 from lake_assets_tests.sample import GAMES
-from lake_assets_tests.storage.servers import run_s3
 
 
 @pytest.mark.usefixtures("lake")
@@ -185,7 +184,7 @@ def test_a_restore_that_was_killed_while_tables_changed_places_comes_to_its_end(
     class KilledError(BaseException):
         pass
 
-    go, left = restoring.move, [moves]
+    go, left = restored_tables.move, [moves]
 
     def dying(source, target):
         left[0] -= 1
@@ -193,7 +192,7 @@ def test_a_restore_that_was_killed_while_tables_changed_places_comes_to_its_end(
             raise KilledError
         go(source, target)
 
-    monkeypatch.setattr(restoring, "move", dying)
+    monkeypatch.setattr(restored_tables, "move", dying)
     with pytest.raises(KilledError):
         restored(settings, place, force=True)
     monkeypatch.undo()
@@ -228,7 +227,7 @@ def test_another_backup_may_be_restored_after_one_that_was_killed_when_all_was_c
     def die(*_):
         raise KilledError
 
-    monkeypatch.setattr(restoring, "_change_places", die)
+    monkeypatch.setattr(restored_tables, "tables_in", die)
     with pytest.raises(KilledError):
         restored(settings, place, force=True)
     monkeypatch.undo()
@@ -314,15 +313,13 @@ def test_what_is_no_place_and_what_has_no_such_backup_are_refused(settings, plac
         restored(elsewhere, place, number=7)
 
 
-def test_a_place_may_be_in_a_bucket(settings, lake, elsewhere):
-    with run_s3() as s3:
-        s3.make_bucket("kept")
-        root = LakeUri.parse("s3://kept/of/lake")
-        place = BackupPlace(store_of(root, s3.options))
-        back_up(settings, place, Progress())
-        lake.demux(UNO)
-        progress = Progress()
-        assert back_up(settings, place, progress).number == 2
-        assert progress.copied_files == 1
-        restore(elsewhere, place, Progress(), number=None, force=False)
-        assert rows_in(elsewhere) == rows_in(settings)
+def test_a_place_may_be_in_a_bucket(settings, lake, elsewhere, s3, bucket):
+    root = LakeUri.parse(f"s3://{bucket}/of/lake")
+    place = BackupPlace(store_of(root, s3.options))
+    back_up(settings, place, Progress())
+    lake.demux(UNO)
+    progress = Progress()
+    assert back_up(settings, place, progress).number == 2
+    assert progress.copied_files == 1
+    restore(elsewhere, place, Progress(), number=None, force=False)
+    assert rows_in(elsewhere) == rows_in(settings)

@@ -13,7 +13,7 @@ from benchmarks.keyed_peers import ROW, Ours, differing
 from benchmarks.spark_tests_jar import in_memory_tables
 from lake_assets.spark.lake_context import open_lake
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.slow]
 
 ROUNDS = 2
 SCHEMA = pa.schema(

@@ -19,7 +19,7 @@ def ensure_ways(in_both, out):
 
 @pytest.mark.bench
 @pytest.mark.slow
-@pytest.mark.timeout(1_500)  # one section after another, most of which wait for a clock
+@pytest.mark.timeout(2_400)  # one section after another, most of which wait for a clock
 @pytest.mark.kafka
 @pytest.mark.spark
 def test_all_sections_are_measured(connected):
@@ -36,9 +36,9 @@ def test_all_sections_are_measured(connected):
     # Of each of two games so many rows, rounded up.
     assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
     assert all(found["keyed"]["2"][rows]["merge_s"] > 0 for rows in ("1800", "180", "20"))
-    small = found["small-batches"]["2"]
-    assert small["rows"] == pytest.approx(3_000, rel=0.05)
-    assert small["seconds"] >= small["job_s"] > 0
+    for small, rows in ((found["small-batches"]["2"], 3_000), (found["store"]["2"]["20"], 2_000)):
+        assert small["rows"] == pytest.approx(rows, rel=0.05)
+        assert small["seconds"] >= small["job_s"] > 0
     latency = found["latency"]["200"]
     for arrived in latency.values():
         assert 500 <= arrived["events"] <= 600

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from lake_assets.cli.demo import show_once
 from lake_assets.demo.once import OnceReport
 from lake_assets_tests.commandline import sparkless_here
@@ -8,6 +10,15 @@ def test_a_bad_game_is_refused_before_anything_starts(settings):
     assert done.returncode == 1
     assert done.stderr.startswith("error: --games: '../x' cannot name a table")
     assert not settings.services_dir.exists()
+
+
+def test_it_says_that_a_configured_lake_is_not_used(settings):
+    """Before the games, which end it here, are looked at."""
+    settings = settings.model_copy(update={"lake": Path("s3://bucket/lake")})
+    said = sparkless_here(settings, "demo", "--once", "--games", "../x").stderr
+    assert said.startswith("LAKE_ASSETS_LAKE is not used: the tables go to /")
+    named = sparkless_here(settings, "demo", "--once", "--games", "../x", "--lake", "/tmp/x").stderr  # noqa: S108 - not made
+    assert named.startswith("error: --games")
 
 
 def test_it_says_where_the_tables_are(tmp_path, capsys):

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from lake_assets.defs.column_lineage import in_words, noted_columns, noted_columns_of
 from lake_assets.defs.silver import build
+from lake_assets.silver.noted_columns import in_words, noted_columns, noted_columns_of
 from lake_assets.state.select_notes import SelectedColumn, SelectNote, note_select
 from lake_assets_tests.defs.webserver import told_columns
 from lake_assets_tests.sample import GAMES, silver_of

@@ -6,7 +6,8 @@ from deltalake import write_deltalake
 
 from lake_assets.defs import external, gold
 from lake_assets.defs.column_lineage import LINEAGE
-from lake_assets.defs.gold_lineage import view_lineage, view_lineage_metadata
+from lake_assets.defs.gold_lineage import view_lineage_metadata
+from lake_assets.gold.column_lineage import view_lineage
 from lake_assets.model.feeds import Feed
 from lake_assets.storage.open_store import lake_of
 

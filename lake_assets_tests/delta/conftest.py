@@ -1,5 +1,4 @@
 from lake_assets_tests.committing import committer, land
 from lake_assets_tests.delta.stores import store
-from lake_assets_tests.storage.conftest import bucket, s3
 
-__all__ = ["bucket", "committer", "land", "s3", "store"]
+__all__ = ["committer", "land", "store"]

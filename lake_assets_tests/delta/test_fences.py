@@ -1,5 +1,6 @@
 """What commits of a writer come to that sleeps and was taken for dead, on a real server."""
 
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,16 +21,14 @@ from lake_assets.parquet.data_file import write_file
 from lake_assets.state.lease import LakeLease
 from lake_assets.storage.fenced import FencedStore
 from lake_assets_tests.sample import silver_of
-from lake_assets_tests.storage.servers import run_s3
 
 UNO, CHESS, NEW = silver_of("uno"), silver_of("chess"), silver_of("new")
 SCHEMA = pa.schema([("n", pa.int64())])
 
 
-@pytest.fixture(scope="module")
-def s3():
-    with run_s3() as server:
-        yield server
+@pytest.fixture
+def s3(either_s3):
+    return either_s3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +104,6 @@ def test_a_commit_of_one_that_sleeps_behind_its_last_look_at_the_lease_is_refuse
 
 def test_one_that_sleeps_before_that_is_told_so(lake):
     lake.is_taken_over()
-    (lake.first.lease.state_dir / "lease.json").unlink()  # as what is noted is too old
     with pytest.raises(LeaseLostError):
         lake.first.append(CHESS, 9, 2)
     assert lake.second.rows(CHESS) == [1]
@@ -150,6 +148,19 @@ def test_fences_are_read_by_everyone_as_nothing(lake):
     assert handle.version() == before + 1
     assert handle.history(1)[0]["operation"] == "FENCE"
     assert lake.second.rows(UNO) == [1]
+
+
+def test_a_fence_has_a_time_after_the_last_commit_s_where_commits_have_their_own(lake):
+    """As tables with `inCommitTimestamp` ask for it, whatever this machine's clock says."""
+    log, ahead = log_of(lake.first.store, UNO), 10**13
+    assert log.put(2, [{"commitInfo": {"operation": "WRITE", "inCommitTimestamp": ahead}}])
+    assert fence_tables(lake.first.store, 1) == 2
+    fence = json.loads(log.commit(3))["commitInfo"]
+    assert (fence["operation"], fence["inCommitTimestamp"]) == ("FENCE", ahead + 1)
+    assert (
+        "inCommitTimestamp"
+        not in json.loads(log_of(lake.first.store, CHESS).commit(2))["commitInfo"]
+    )
 
 
 def test_fences_go_on_over_commits_that_come_meanwhile(lake):

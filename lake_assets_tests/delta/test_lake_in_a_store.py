@@ -23,11 +23,13 @@ from lake_assets.delta.table_log import drop_table, log_of
 from lake_assets.delta.table_owners import claim, is_copy, is_there, owner_of, owners_in
 from lake_assets.delta.widen import drop_columns, widen
 from lake_assets.errors import LakeError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.origins import NamedSource
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.parquet.data_file import write_file
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan, write_task
+from lake_assets.storage.objects import ObjectStore
 from lake_assets_tests.columns import KAFKA
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
@@ -168,3 +170,24 @@ def test_a_commit_without_its_file_is_set_aside(store, add, tmp_path):
     assert (found.table, found.file) == (UNO, log.commit_file(2).name)
     assert (state / "torn" / UNO.relative / found.file).is_file()
     assert stored(store, UNO) == [1]
+
+
+def test_a_batch_asks_a_bucket_little_of_tables_that_are_as_it_left_them(moto, bucket):
+    """Each answer takes tens of milliseconds, and a batch asks for a thousand tables."""
+    store = ObjectStore(LakeUri.parse(f"s3://{bucket}/lake"), moto.options)
+    committer = Committer(store, threads=2)
+    committer.create({UNO: SCHEMA})
+    for number in (1, 2):
+        moto.asked()
+        file = DataFile(**write_file(store, rows_of(number), log_of(store, UNO).folder))
+        commits, batch = [Commit(table=UNO, files=[file])], Batch("stream", number)
+        committer.judge(commits, batch)
+        committer.append(commits, batch)
+    committer.close()
+    asked = [(method, path.rpartition("/")[2]) for method, path, *_ in moto.asked()]
+    known, new = f"{1:020}.json", f"{2:020}.json"
+    assert asked == [
+        ("PUT", file.path),
+        ("HEAD", new),  # before any table gets the batch
+        *(("HEAD", known), ("PUT", new)),
+    ]

@@ -22,11 +22,10 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.runtime.setup import ensure_runtime
-from lake_assets.settings.schema import Settings
-from lake_assets.spark.lake_context import LakeContext
+from lake_assets.settings.schema import Settings, StorageSettings
+from lake_assets.spark.lake_context import LakeContext, writable
 from lake_assets.spark.session import start_session
 from lake_assets.state.files import streams_lock
-from lake_assets.storage.local import LocalStore
 from lake_assets.streams.pipeline import Pipeline, demux_of, follower_of, start_ingest
 from lake_assets.streams.schemas import Schemas
 
@@ -41,9 +40,18 @@ class Job(BaseModel):
     """What to run, and where."""
 
     settings: Settings
+    storage: dict[str, str] = {}
+    """Of the settings, which are not told as JSON: they may be secret."""
+
     feed: Feed
     kafka: str
     registry: str
+
+    @property
+    def lake(self) -> Settings:
+        """The settings with all that they say."""
+        storage = StorageSettings(options=self.storage)
+        return self.settings.model_copy(update={"storage": storage})
 
 
 def die() -> None:
@@ -103,9 +111,9 @@ def main() -> None:
     """Run until death; to come to an end is a failure."""
     stage, point = Stage(sys.argv[1]), sys.argv[2]
     job = Job.model_validate_json(sys.stdin.read())
-    settings = job.settings
-    with streams_lock(settings.state_dir):
-        committer = DoomedDoor(LocalStore.at(settings.lake_dir), threads=2)
+    settings = job.lake
+    with streams_lock(settings.state_dir), writable(settings) as lake:
+        committer = DoomedDoor(lake, threads=2)
         committer.point = point
         pipeline = DoomedPipeline(
             session=start_session(settings, ensure_runtime(settings)),

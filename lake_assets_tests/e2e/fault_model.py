@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from pathlib import Path
 from typing import Self
 
 import duckdb
@@ -16,15 +15,18 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from lake_assets.delta.data_files import active_files
+from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.routes import TableColumns
 from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.model.tables import TableRef, bronze_of, quarantine_of
+from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.e2e import transforms
 from lake_assets_tests.e2e.fault_shapes import Shape, Version, number_of
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
+from lake_assets_tests.where_lakes_are import handle_of
 
 Place = tuple[int, int]
 """A partition and an offset; of the second topic, as `_OTHER`."""
@@ -236,16 +238,18 @@ class Part:
         """Whether the log of each of silver's tables has it so, and each file says the same."""
         names = [*self.model.layout]
         for key in self.model.keys:
-            folder = self._folder(silver_of(key))
-            if not DeltaTable.is_deltatable(str(folder)):
+            handle = self._handle(silver_of(key))
+            if handle is None:
                 continue
-            handle = DeltaTable(folder)
             if handle.metadata().partition_columns != names:
                 return False
             for file in active_files(handle):
                 if not file.has_all_columns or not names:
                     continue
-                rows = pq.read_table(folder / file.path, columns=names, partitioning=None)
+                lake = lake_of(self.lake.settings)
+                place = log_of(lake, silver_of(key)).data_file(file.path)
+                with lake.open_for_reading(place) as source:
+                    rows = pq.read_table(source, columns=names, partitioning=None)
                 told = {n: {_text(value) for value in rows[n].to_pylist()} for n in names}
                 if told != {name: {value} for name, value in file.partition.items()}:
                     return False
@@ -302,7 +306,9 @@ class Part:
     def came(self) -> dict[Place, datetime]:
         """When each row of bronze came there, as bronze has it."""
         names = ["topic", "partition", "offset", "ingested_at"]
-        rows = DeltaTable(self.lake.folder(self.bronze)).to_pyarrow_table(columns=names)
+        handle = self._handle(self.bronze)
+        assert handle is not None
+        rows = handle.to_pyarrow_table(columns=names)
         more = {self.topics[0].name: 0, self.topics[1].name: _OTHER}
         return {
             (row["partition"] + more[row["topic"]], row["offset"]): row["ingested_at"]
@@ -320,9 +326,9 @@ class Part:
         found: Rows = Counter()
         with duckdb.connect() as db:
             for table in (self.bronze, self.quarantine):
-                found += self._rows_of(db, table.name, self._folder(table), "", "value")
+                found += self._rows_of(db, table.name, table, "", "value")
             for key in self.keys:
-                found += self._rows_of(db, key, self._folder(silver_of(key)), "_", "")
+                found += self._rows_of(db, key, silver_of(key), "_", "")
         return found
 
     def check(self) -> None:
@@ -366,11 +372,12 @@ class Part:
         return found
 
     def _rows_of(
-        self, db: duckdb.DuckDBPyConnection, name: str, folder: Path, prefix: str, value: str
+        self, db: duckdb.DuckDBPyConnection, name: str, table: TableRef, prefix: str, value: str
     ) -> Rows:
-        if not DeltaTable.is_deltatable(str(folder)):
+        handle = self._handle(table)
+        if handle is None:
             return Counter()
-        rows = db.from_arrow(DeltaTable(folder).to_pyarrow_dataset())
+        rows = db.from_arrow(handle.to_pyarrow_dataset())
         if not value:
             # Rows of which something is wrong count as others, by their value.
             at = self.keys.index(name)
@@ -389,8 +396,8 @@ class Part:
         element, found = "_element" if self.shape.explodes else "0", set()
         with duckdb.connect() as db:
             for key in self.model.keys:
-                if DeltaTable.is_deltatable(str(self._folder(silver_of(key)))):
-                    table = DeltaTable(self._folder(silver_of(key)))
+                table = self._handle(silver_of(key))
+                if table is not None:
                     rows = db.from_arrow(table.to_pyarrow_dataset())
                     columns = f"_topic, _partition, _offset, {element}"
                     found |= {(key, *row) for row in rows.project(columns).fetchall()}
@@ -401,8 +408,8 @@ class Part:
         _, topic, partition, offset, _ = row
         return self.events[partition + _OTHER * (topic != self.topics[0].name), offset].mark
 
-    def _folder(self, table: TableRef) -> Path:
-        return self.lake.folder(table)
+    def _handle(self, table: TableRef) -> DeltaTable | None:
+        return handle_of(self.lake.settings, table)
 
 
 def _text(value: object) -> str | None:

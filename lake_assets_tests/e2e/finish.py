@@ -11,9 +11,7 @@ def main() -> None:
     """Run, and print what happens."""
     job = Job.model_validate_json(sys.stdin.read())
     endpoints = Endpoints(kafka=job.kafka, registry=job.registry)
-    for event in stream_events(
-        job.settings, [job.feed], endpoints, owner="test", until_caught_up=True
-    ):
+    for event in stream_events(job.lake, [job.feed], endpoints, owner="test", until_caught_up=True):
         print(event)  # noqa: T201 - seen where a test fails
 
 

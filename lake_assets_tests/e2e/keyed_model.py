@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from lake_assets.gold.keyed_refresh import refresh_keyed
@@ -13,6 +12,7 @@ from lake_assets.model.keyed import Keyed
 from lake_assets.model.keyed_views import with_deletes
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.where_lakes_are import handle_of
 
 _LATEST = GoldView(
     name="latest", keyed=Keyed(by="device_id", order="_offset", deletes="_offset % 3 = 0")
@@ -24,15 +24,13 @@ def check_keyed(spark: SparkSession, settings: Settings, feed: Feed, keys: Itera
 
     Returns how many there were.
     """
-    folder = settings.lake_dir
     views = with_deletes([_LATEST], feed.source.origin.in_silver.identity)
     feed = feed.model_copy(update={"gold": views})
-    silver = {key: folder / feed.silver_table(key).relative for key in keys}
+    silver = {key: handle_of(settings, feed.silver_table(key)) for key in keys}
     there = [
         key
         for key, table in silver.items()
-        if DeltaTable.is_deltatable(str(table))
-        and any(field.name == "device_id" for field in DeltaTable(table).schema().fields)
+        if table is not None and any(field.name == "device_id" for field in table.schema().fields)
     ]
     with open_lake(settings) as context:
         latest, deletes = views
@@ -40,11 +38,11 @@ def check_keyed(spark: SparkSession, settings: Settings, feed: Feed, keys: Itera
         refresh(spark, feed, deletes, there, context)
     for key in there:
         rows: dict[str, tuple[int, str, int]] = {}
-        for row in DeltaTable(silver[key]).to_pyarrow_table().to_pylist():
+        for row in silver[key].to_pyarrow_table().to_pylist():
             place = (row["_offset"], row["_topic"], row["_partition"])
             if row["device_id"] is not None:
                 rows[row["device_id"]] = max(place, rows.get(row["device_id"], place))
-        table = DeltaTable(folder / feed.gold_table(latest, key).relative)
+        table = handle_of(settings, feed.gold_table(latest, key))
         found = {
             row["device_id"]: (row["_offset"], row["_topic"], row["_partition"])
             for row in table.to_pyarrow_table().to_pylist()

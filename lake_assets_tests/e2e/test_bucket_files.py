@@ -19,10 +19,7 @@ from lake_assets.streams.run_need import is_run_needed
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.known_topic import NOWHERE
 from lake_assets_tests.sources.files.buckets import KEY, KEY_ID, Bucketed
-from lake_assets_tests.storage.conftest import bucket, s3
 from lake_assets_tests.streamed_lake import StreamedLake
-
-__all__ = ["bucket", "s3"]
 
 pytestmark = pytest.mark.spark
 

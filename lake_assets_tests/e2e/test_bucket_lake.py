@@ -22,7 +22,6 @@ from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import gold_of, silver_of
-from lake_assets_tests.storage.servers import run_s3
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -40,14 +39,14 @@ KILLS = 2
 
 
 class Lake:
-    def __init__(self, settings, services, server, folder):
+    def __init__(self, settings, services, server, bucket, folder):
         folder.mkdir()
         self.topic, self.produced = Topic(services), Counter()
         (folder / "games.yaml").write_text(FEED.format(topic=self.topic.name))
         self.settings = settings.model_copy(
             update={
                 "feeds": folder,
-                "lake": Path("s3://lakes/some/lake"),
+                "lake": Path(f"s3://{bucket}/some/lake"),
                 "storage": StorageSettings(options=server.options),
                 "spark": SparkSettings(driver_memory="600m"),
                 "stream": StreamSettings(max_rows_per_batch=100),
@@ -104,10 +103,13 @@ def streaming(settings):
 
 
 @pytest.fixture
-def lake(connected, services, tmp_path):
-    with run_s3() as server:
-        server.make_bucket("lakes")
-        yield Lake(connected, services, server, tmp_path / "feeds")
+def s3(lake_server):
+    return lake_server
+
+
+@pytest.fixture
+def lake(connected, services, tmp_path, lake_server, bucket):
+    return Lake(connected, services, lake_server, bucket, tmp_path / "feeds")
 
 
 def test_streams_that_are_killed_lose_nothing_and_double_nothing(lake):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from deltalake import DeltaTable
 
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage
@@ -28,6 +27,7 @@ from lake_assets_tests.e2e.doomed import (
 )
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.where_lakes_are import handle_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -98,11 +98,10 @@ def placed(settings: Settings) -> Placed:
     found: Placed = {}
     with duckdb.connect() as db:
         for table in tables:
-            if not DeltaTable.is_deltatable(str(settings.lake_dir / table.relative)):
+            handle = handle_of(settings, table)
+            if handle is None:
                 continue
-            rows = db.from_arrow(
-                DeltaTable(settings.lake_dir / table.relative).to_pyarrow_dataset()
-            )
+            rows = db.from_arrow(handle.to_pyarrow_dataset())
             prefix = "_" if table.name.startswith("silver") else ""
             columns = ", ".join(f'"{prefix}{name}"' for name in ("topic", "partition", "offset"))
             picked = rows.project(columns).fetchall()
@@ -118,7 +117,7 @@ def run(module: Path, job: Job, *arguments: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def lake(services, tmp_path_factory) -> Lake:
+def lake(services, tmp_path_factory, located) -> Lake:
     topic, other = Topic(services), Topic(services)
     rows = values(topic)
     produced: Placed = defaultdict(list)
@@ -128,16 +127,24 @@ def lake(services, tmp_path_factory) -> Lake:
         for (table, _), place in zip(its_rows, places, strict=True):
             produced[table].append((one.name, *place))
             produced["bronze_games"].append((one.name, *place))
-    settings = Settings(
-        home=tmp_path_factory.mktemp("home"),
-        runtime=load_settings().runtime,
-        spark=SparkSettings(driver_memory="600m"),
-        # Each process gets a batch of its own to die with.
-        stream=StreamSettings(max_rows_per_batch=EVENTS // 6, max_bytes_per_batch="1b"),
+    settings = located(
+        Settings(
+            home=tmp_path_factory.mktemp("home"),
+            runtime=load_settings().runtime,
+            spark=SparkSettings(driver_memory="600m"),
+            # Each process gets a batch of its own to die with.
+            stream=StreamSettings(max_rows_per_batch=EVENTS // 6, max_bytes_per_batch="1b"),
+        )
     )
     source = Source(kafka=KafkaSource(topics=[topic.name, other.name]))
     feed = topic.feed(route=Route(column="game_name", keys=GAMES), source=source)
-    job = Job(settings=settings, feed=feed, kafka=services.kafka, registry=services.registry)
+    job = Job(
+        settings=settings,
+        storage=settings.storage.secrets,
+        feed=feed,
+        kafka=services.kafka,
+        registry=services.registry,
+    )
     deaths, halfway = {}, {}
     for stage, point in DEATHS:
         if (stage, point) == FIRST_OF_DEMUX:
@@ -171,7 +178,7 @@ def test_a_batch_killed_between_two_commits_was_half_there(lake):
 
 
 def test_events_of_all_versions_have_their_columns(lake):
-    rows = DeltaTable(lake.settings.lake_dir / silver_of("uno").relative).to_pyarrow_table()
+    rows = handle_of(lake.settings, silver_of("uno")).to_pyarrow_table()
     with duckdb.connect() as db:
         found = db.from_arrow(rows).query(
             "silver", "select count(*), count(col_custom_1), count(col_custom_2) from silver"
@@ -186,7 +193,7 @@ def test_events_of_all_versions_have_their_columns(lake):
 
 
 def test_quarantine_says_why(lake):
-    rows = DeltaTable(lake.settings.lake_dir / quarantine_of("games").relative).to_pyarrow_table()
+    rows = handle_of(lake.settings, quarantine_of("games")).to_pyarrow_table()
     assert set(rows["reason"].to_pylist()) == {
         "empty_value",
         "not_framed",

@@ -1,7 +1,8 @@
 """Random sequences of events, faults and repairs, held against a model of each event's place.
 
 What the feeds declare depends on the sequence (`fault_shapes`). Bounded here; `--sequences 200
---steps 40` makes a long run (`docs/guarantees.md` has its figures), of which `[137]` is one.
+--steps 40` makes a long run (`docs/guarantees.md` has its figures), of which `[137]` is one;
+`--lake s3proxy` or `--lake moto` has the lakes in a bucket.
 """
 
 import shutil
@@ -16,7 +17,6 @@ from typing import ClassVar
 
 import hypothesis
 import pytest
-from deltalake import DeltaTable
 from hypothesis import HealthCheck, Phase, assume, settings, strategies
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -35,14 +35,15 @@ from lake_assets.delta.relayout import lay_out
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Reset
-from lake_assets.model.retention import LayerRetention, SilverRetention
+from lake_assets.model.lake_uri import LakeUri
+from lake_assets.model.retention import LayerRetention, Reset, SilverRetention
 from lake_assets.model.routes import TableColumns
 from lake_assets.model.tables import Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.silver import lay_out_tables
 from lake_assets.streams.reset import reset_bronze
+from lake_assets_tests import where_lakes_are
 from lake_assets_tests.backup.lakes import place_at
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
@@ -54,6 +55,7 @@ from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.sinks.rest.api import Api, running_api
 from lake_assets_tests.streams.lakes import StreamedLake
+from lake_assets_tests.where_lakes_are import Located, handle_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -85,7 +87,7 @@ def is_there(_):
 
 
 def has_bronze(part):
-    return DeltaTable.is_deltatable(str(part.lake.folder(part.bronze)))
+    return handle_of(part.lake.settings, part.bronze) is not None
 
 
 def is_young(part):
@@ -153,11 +155,12 @@ class Machine(RuleBasedStateMachine):
     shapes: ClassVar[dict[str, Shape]]
     turn: ClassVar[int]
     done: ClassVar[Counter[str]]
+    located: ClassVar[tuple[Located]]
 
     def __init__(self):
         super().__init__()
         home = self.homes / f"home{next(_HOMES)}"
-        self.settings, self.backed_up = Settings(home=home), {}
+        self.settings, self.backed_up = self.located[0](Settings(home=home)), {}
         self.place = place_at(home.with_name(f"{home.name}-backups"))
         self.parts, self.sinks, self.kept, self.open = {}, {}, {}, ExitStack()
 
@@ -313,16 +316,16 @@ class Machine(RuleBasedStateMachine):
         if forgets:
             self.lose_state()
 
-    @precondition(lambda self: self.settings.lake_dir.exists())
+    @precondition(lambda self: where_lakes_are.is_there(self.settings))
     @rule()
     def keep_lake(self):
-        self.keep("lake", self.settings.lake_dir)
+        self.keep("lake", self.settings.lake_root)
         self.kept["models"] = self.models()
 
     @precondition(lambda self: "lake" in self.kept)
     @rule()
     def restore_lake(self):
-        self.put_back("lake", self.settings.lake_dir)
+        self.put_back("lake", self.settings.lake_root)
         self.become(self.kept["models"])
 
     def models(self):
@@ -357,12 +360,12 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.settings.state_dir.exists())
     @rule()
     def keep_state(self):
-        self.keep("state", self.settings.state_dir)
+        self.keep("state", LakeUri.local(self.settings.state_dir))
 
     @precondition(lambda self: "state" in self.kept)
     @rule()
     def restore_state(self):
-        self.put_back("state", self.settings.state_dir)
+        self.put_back("state", LakeUri.local(self.settings.state_dir))
 
     @precondition(lambda self: self.settings.state_dir.exists())
     @rule()
@@ -373,7 +376,7 @@ class Machine(RuleBasedStateMachine):
     def keep_and_restore_one_table(self, name):
         part = self.parts[name]
         self.settle(name)
-        table = part.lake.folder(silver_of(part.keys[0]))
+        table = self.settings.lake_root / silver_of(part.keys[0]).relative
         self.keep("table", table)
         part.produce(part.keys[0], 1, part.versions[-1])
         self.stream(name)
@@ -382,13 +385,13 @@ class Machine(RuleBasedStateMachine):
 
     @a_part(is_streamed, of=strategies.integers(0, 2), data=strategies.data())
     def optimize(self, name, of, data):
-        DeltaTable(self.folder(name, of)).optimize.compact()
+        self.handle(name, of).optimize.compact()
         if data.draw(strategies.booleans(), label="vacuum"):
             self.vacuum(name, of)
 
     @a_part(is_streamed, of=strategies.integers(0, 2))
     def vacuum(self, name, of):
-        DeltaTable(self.folder(name, of)).vacuum(
+        self.handle(name, of).vacuum(
             retention_hours=0, enforce_retention_duration=False, dry_run=False
         )
 
@@ -558,30 +561,29 @@ class Machine(RuleBasedStateMachine):
         assert [part.contents() for part in others] == before
 
     def delete(self, part, table, prefix, place):
-        DeltaTable(part.lake.folder(table)).delete(part.predicate(prefix, place))
+        handle_of(self.settings, table).delete(part.predicate(prefix, place))
 
     def delete_all_rows(self, part):
         """Of one game, so that what a repair derives is seen."""
         key = part.keys[0]
-        DeltaTable(part.lake.folder(silver_of(key))).delete()
+        handle_of(self.settings, silver_of(key)).delete()
         for place, table in part.model.placed.items():
             if table == key:
                 part.model.placed[place] = DELETED
 
-    def folder(self, name, of):
+    def handle(self, name, of):
         """Of bronze or of the table of one of the games that are there from the first."""
         part = self.parts[name]
         tables = [part.bronze, *map(silver_of, part.keys[:-1])]
-        return part.lake.folder(tables[of % len(tables)])
+        return handle_of(self.settings, tables[of % len(tables)])
 
     def keep(self, name, folder):
         copy = self.homes / f"copy{next(_HOMES)}"
-        shutil.copytree(folder, copy)
+        where_lakes_are.keep(self.settings, folder, copy)
         self.kept[name] = copy
 
     def put_back(self, name, folder):
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.kept[name], folder)
+        where_lakes_are.put_back(self.settings, self.kept[name], folder)
 
 
 @pytest.fixture(scope="module")
@@ -597,7 +599,7 @@ def test_each_event_is_in_its_place_once_whatever_happens(
     steps = request.config.getoption("--steps")
     shapes = {name: found[seed % len(found)] for name, found in SHAPES.items()}
     own = {"spark": spark, "services": services, "homes": tmp_path, "api": api, "shapes": shapes}
-    own["turn"] = seed
+    own |= {"turn": seed, "located": (request.getfixturevalue("located"),)}
     done: Counter[str] = Counter()
     machine = type("BoundMachine", (Machine,), {**own, "done": done})
     run_state_machine_as_test(

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 import duckdb
 import psutil
 import pytest
-from deltalake import DeltaTable
 
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import child_environment
@@ -24,6 +23,7 @@ from lake_assets_tests.commandline import COMMAND, lake_assets_here
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.where_lakes_are import handle_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -48,7 +48,7 @@ payload: {{protobuf: {{subject: {topic}-value}}}}
 NEVER = 'run: "0 0 1 1 *"\n'
 """A schedule that nobody keeps here: runs are by hand."""
 
-KILLS = 4
+KILLS = 3
 
 
 class Load:
@@ -108,11 +108,11 @@ class Lake:
         )
 
     def _rows(self, table, columns):
-        folder = self.settings.lake_dir / table.relative
-        if not DeltaTable.is_deltatable(str(folder)):
+        handle = handle_of(self.settings, table)
+        if handle is None:
             return []
         with duckdb.connect() as db:
-            rows = db.from_arrow(DeltaTable(folder).to_pyarrow_dataset())
+            rows = db.from_arrow(handle.to_pyarrow_dataset())
             return rows.project(columns).fetchall()
 
     def silver(self):
@@ -194,9 +194,9 @@ def kill(started):
 
 
 @pytest.mark.timeout(900)
-def test_streams_lose_and_double_nothing_whenever_they_die(connected, services, tmp_path):
+def test_streams_lose_and_double_nothing_whenever_they_die(connected, services, tmp_path, located):
     chance = random.Random(1)  # noqa: S311 - moments need not be secret
-    lake = Lake(connected, services, tmp_path / "declared", "")
+    lake = Lake(located(connected), services, tmp_path / "declared", "")
     with lake.load.going_on():
         for _ in range(KILLS):
             with lake.process("stream"):
@@ -209,11 +209,11 @@ def test_streams_lose_and_double_nothing_whenever_they_die(connected, services, 
 
 @pytest.mark.timeout(900)
 def test_runs_of_a_schedule_lose_and_double_nothing_whichever_process_dies(
-    connected, services, tmp_path
+    connected, services, tmp_path, located
 ):
     """Two runs at once, which the streams do one after the other; one of the three is killed."""
     chance = random.Random(2)  # noqa: S311 - moments need not be secret
-    lake = Lake(connected, services, tmp_path / "declared", NEVER)
+    lake = Lake(located(connected), services, tmp_path / "declared", NEVER)
     run = ("stream", "--feed", "twin", "--until-caught-up")
     with lake.load.going_on():
         for number in range(3):

@@ -1,8 +1,8 @@
 """The README's commands and the documentation's queries, run as they stand, in their order."""
 
 import re
+import shlex
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from lake_assets.logs.write import append
 from lake_assets.settings.load import child_environment
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.logs.reports import demuxed
+from lake_assets_tests.wheels import install_wheel
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
@@ -30,16 +31,25 @@ def _commands(section: str) -> list[str]:
     return [line.split("  #")[0].strip() for line in block[1].splitlines()]
 
 
-def test_the_commands_work_together_as_the_readme_has_them(settings):
-    """Any of them failing fails; the last brings the services down again."""
-    environment = child_environment(settings.model_copy(update={"feeds": None}))
+def test_the_commands_work_together_as_the_readme_has_them(settings, tmp_path):
+    """From the wheel, with the project it makes; the last brings the services down again."""
+    folder, project = install_wheel(tmp_path), tmp_path / "project"
+    usual = child_environment(settings)
+    subprocess.run([folder / "lake-assets", "init", project], env=usual, check=True)  # noqa: S603 - ours
+    environment = child_environment(settings.model_copy(update={"feeds": project / "feeds"}))
+    environment.pop("PYTHONPATH", None)  # of the tree
+    subprocess.run(  # noqa: S603 - the project's own check
+        [folder / "python", "-m", "dagster", "definitions", "validate", "-w", "workspace.yaml"],
+        env=environment,
+        cwd=project,
+        check=True,
+    )
     commands = _commands("The commands")
     assert len(commands) > 5
-    folder = Path(sys.executable).parent
     for command in commands:
-        words = command.replace(".venv/bin", str(folder)).split()
+        words = shlex.split(command.replace(".venv/bin", str(folder)))
         done = subprocess.run(  # noqa: S603 - the README's own commands
-            words, env=environment, capture_output=True, text=True, check=False
+            words, cwd=project, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     assert "gold_poker_player_agg" in _shown(environment, folder)

@@ -29,8 +29,8 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.feeds.flows import with_targets
 from lake_assets.maintenance.run import maintain
-from lake_assets.model.feeds import Reset
 from lake_assets.model.origins import Origin
+from lake_assets.model.retention import Reset
 from lake_assets.model.routes import Route
 from lake_assets.model.table_names import TableNames
 from lake_assets.model.tables import Layer, bronze_of, quarantine_of

@@ -11,7 +11,7 @@ from lake_assets.definitions import assemble
 from lake_assets.errors import ForeignStateError
 from lake_assets.gold.run import refresh_views
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Reset
+from lake_assets.model.retention import Reset
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.refresh import check_silver

@@ -8,8 +8,7 @@ from lake_assets.errors import FeedError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.checks import Severity
 from lake_assets.model.expectations import Action
-from lake_assets.model.feeds import Reset
-from lake_assets.model.retention import Age, SilverRetention
+from lake_assets.model.retention import Age, Reset, SilverRetention
 from lake_assets.model.routes import Unknown
 from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 

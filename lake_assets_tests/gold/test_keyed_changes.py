@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 from deltalake import DeltaTable
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lake_assets.delta.committer import Committer
@@ -78,16 +78,12 @@ class World:
 
 
 @pytest.mark.parametrize("bucket_rows", [1, 1000])
-def test_a_keyed_table_is_what_all_changes_come_to(spark, tmp_path_factory, bucket_rows):
+def test_a_keyed_table_is_what_all_changes_come_to(
+    spark, tmp_path_factory, bucket_rows, few_examples
+):
     modes = set()
 
-    @settings(
-        max_examples=5,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @few_examples
     @given(st.lists(ROUND, min_size=3, max_size=5))
     def happens(rounds):
         world = World(tmp_path_factory.mktemp("lake"), bucket_rows)

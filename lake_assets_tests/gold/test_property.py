@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lake_assets.delta.committer import Committer
@@ -266,21 +266,15 @@ def nearby(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("view", "is_streamed", "bucket_rows"),
-    [(VIEW, False, 1), (VIEW, True, 1000), (FOLDED, True, 1), (FOLDED, True, 1000)],
+    "case", [(VIEW, False, 1), (VIEW, True, 1000), (FOLDED, True, 1), (FOLDED, True, 1000)]
 )
 def test_a_view_equals_a_recomputation_whatever_happened(
-    spark, tmp_path_factory, nearby, view, is_streamed, bucket_rows
+    spark, tmp_path_factory, few_examples, nearby, case
 ):
+    view, is_streamed, bucket_rows = case
     modes = set()
 
-    @settings(
-        max_examples=4,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @few_examples
     @given(ROUNDS)
     def happens(rounds):
         world = World(tmp_path_factory.mktemp("lake"), bucket_rows, view, is_streamed)

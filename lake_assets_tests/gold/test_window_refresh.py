@@ -138,8 +138,8 @@ def test_each_key_has_a_watermark_of_its_own(bring, rows, lake):
 def test_however_often_it_is_refreshed_the_windows_are_those_of_one_refresh(bring, rows, lake):
     """As long as no row is late."""
     events = [(gamer, at) for at in range(0, 100, 3) for gamer in ("ann", "bob")]
-    for begin in range(0, len(events), 5):
-        add(lake, *events[begin : begin + 5])
+    for begin in range(0, len(events), 9):
+        add(lake, *events[begin : begin + 9])
         bring()
     step_by_step = rows()
     bring(full_refresh=True)

@@ -15,7 +15,7 @@ from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.data_file import write_file
 from lake_assets.settings.schema import Settings
-from lake_assets.storage.local import LocalStore
+from lake_assets.storage.open_store import lake_of
 
 SCHEMA = pa.schema([("n", pa.int64()), ("text", pa.string())])
 
@@ -25,7 +25,7 @@ class WrittenLake:
 
     def __init__(self, settings: Settings, feed: str) -> None:
         self.settings, self.feed = settings, feed
-        self.store = LocalStore.at(settings.lake_dir)
+        self.store = lake_of(settings)
         self.committer = Committer(self.store, threads=1)
         self.number = 0
 

@@ -210,6 +210,11 @@ def test_spark_reads_a_lake_in_s3_by_files_and_by_versions(tmp_path):
             write_deltalake(
                 address, rows, mode="append", partition_by=["key"], storage_options=options
             )
+        # Of a store that is asked too often, has an error of its own, and hangs up in an answer.
+        s3.refuse("GET", ".parquet", "SlowDown", status=503, times=3)
+        s3.refuse("GET", ".parquet", "InternalError", status=500, times=2)
+        s3.refuse("GET", ".parquet", "cut", times=2)
+        s3.fail("HEAD", ".parquet", "torn", times=1)
         said = run_program(_READS, [str(tmp_path), lake, name, json.dumps(options)])
     found = json.loads(said.splitlines()[-1])
     assert found["files"] == list(range(20))

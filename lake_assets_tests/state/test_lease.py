@@ -15,15 +15,13 @@ from lake_assets.model.lake_uri import LakeUri
 from lake_assets.state.lease import LakeLease
 from lake_assets.storage.objects import ObjectStore
 from lake_assets_tests.programs import run_program
-from lake_assets_tests.storage.servers import run_s3
 
 LASTS_S = 1.5
 
 
-@pytest.fixture(scope="module")
-def s3():
-    with run_s3() as server:
-        yield server
+@pytest.fixture
+def s3(either_s3):
+    return either_s3
 
 
 @pytest.fixture
@@ -149,6 +147,46 @@ def test_what_is_noted_by_another_boot_or_is_damaged_does_not_count(make):
             note.write_text(bad)
             assert lease.age_s() == float("inf") or lease.age_s() < LASTS_S  # renewed meanwhile
             lease.ensure()
+
+
+@pytest.mark.parametrize("problem", [ZeroDivisionError, KeyboardInterrupt])
+def test_one_whose_block_fails_is_given_back_all_the_same(s3, root, make, problem):
+    with pytest.raises(problem), make().held(sleep) as lease:
+        raise problem
+    assert noted(s3, root)["is_released"]
+    with pytest.raises(LeaseLostError):
+        lease.ensure()  # of a thread that is not at its end
+
+
+def test_a_state_folder_that_is_made_anew_is_another_holder(make):
+    """Whatever inode it gets: a process that has the former one's files open writes on."""
+    with ExitStack() as held:
+        old = held.enter_context(make().held(sleep))
+        other = make()
+        shutil.rmtree(old.state_dir)
+        old.state_dir.mkdir()
+        (old.state_dir / "lease-mark").write_text("another")
+        with pytest.raises(LeaseHeldError), other.held(lambda _: True):
+            pass
+        with pytest.raises(LeaseLostError):
+            old.verify()
+
+
+def test_a_store_that_is_away_for_a_while_is_waited_for(s3, make):
+    with make().held(sleep) as lease:
+        s3.refuse("GET", "_lease.json", "SlowDown", status=503, times=8)
+        try:
+            lease.verify()
+        finally:
+            s3.forgive()
+
+
+def test_what_is_not_given_back_since_the_store_is_away_is_logged(s3, root, make, caplog):
+    with make().held(sleep):
+        s3.refuse("*", "_lease.json", "AccessDenied")
+    s3.forgive()
+    assert "the lease was not given back" in caplog.text
+    assert not noted(s3, root)["is_released"]
 
 
 def test_a_damaged_lease_is_said_and_left(s3, root, make):

@@ -11,6 +11,11 @@ NO_RETRY = {"max_retries": "0", "timeout": "5s", "connect_timeout": "1s"}
 
 
 @pytest.fixture
+def s3(either_s3):
+    return either_s3
+
+
+@pytest.fixture
 def file(bucket):
     return LakeUri.parse(f"s3://{bucket}/lake/_lake.json")
 

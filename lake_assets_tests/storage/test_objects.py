@@ -15,12 +15,18 @@ NO_RETRY = {"max_retries": "0", "timeout": "5s", "connect_timeout": "1s"}
 
 
 @pytest.fixture
+def s3(either_s3):
+    return either_s3
+
+
+@pytest.fixture
 def place(s3, bucket):
     return place_in(s3, LakeUri.parse(f"s3://{bucket}/some/lake"))
 
 
 def place_in(server: S3Server, folder: LakeUri) -> Place:
-    return Place(ObjectStore(folder, server.options), folder, clock_s=1.1, page=PAGE)
+    store, is_java = ObjectStore(folder, server.options), server.kind == "s3proxy"
+    return Place(store, folder, clock_s=1.1, page=PAGE, has_java_s_order=is_java)
 
 
 class TestS3(StoreContract):
@@ -28,7 +34,11 @@ class TestS3(StoreContract):
 
 
 class TestTheRootOfABucket(StoreContract):
-    """The same without a path in the bucket."""
+    """The same without a path in the bucket, on one of the servers."""
+
+    @pytest.fixture
+    def s3(self, moto):
+        return moto
 
     @pytest.fixture
     def place(self, s3, bucket):
@@ -124,6 +134,15 @@ def test_what_of_the_environment_cannot_be_used_is_told(monkeypatch, variable, v
 def test_options_that_cannot_be_used_are_refused(options):
     with pytest.raises(SettingsError, match="storage options of s3://bucket: cannot be used"):
         ObjectStore(LakeUri.parse("s3://bucket"), options)
+
+
+@pytest.mark.parametrize("limit", ["20", "20s"])
+def test_patience_is_told_to_obstore_and_to_deltalake_alike(moto, limit):
+    moto.make_bucket(bucket := f"patience-{limit}")
+    table = LakeUri.parse(f"s3://{bucket}/t")
+    options = ObjectStore(table, {**moto.options, "retry_timeout": limit}).options
+    assert options["retry_timeout"] == "20s"
+    write_deltalake(table.for_deltalake(), pa.table({"a": [1]}), storage_options=options)
 
 
 def test_a_file_of_another_bucket_is_refused(place):

@@ -1,6 +1,7 @@
 import errno
 
 import pytest
+from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with PySpark
 from pyspark.errors import PySparkException
 
@@ -15,6 +16,8 @@ from lake_assets.errors import (
 from lake_assets.streams.batch_errors import Blame, blame_for, cause_of, did_not_start, told
 
 KAFKA = "Caused by: org.apache.kafka.common.errors."
+OURS = "lake_assets.errors."
+S3A = "org.apache.hadoop.fs.s3a."
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,12 @@ KAFKA = "Caused by: org.apache.kafka.common.errors."
             PySparkException("lake_assets.errors.SourceNotFoundError: folder /in: does not exist."),
             Blame.SURROUNDINGS,
         ),
+        (PySparkException(f"x\n{OURS}StoreAwayError: s3://b/x: cannot"), Blame.SURROUNDINGS),
+        (PySparkException(f"x\n{OURS}LakeError: s3://b/x: cannot"), Blame.SURROUNDINGS),
+        (PySparkException(f"x\n{OURS}ColumnsChangedError: t: has"), Blame.BATCH),
+        (PySparkException(f"x\nCaused by: {S3A}AWSServiceIOException: 503"), Blame.SURROUNDINGS),
+        (PySparkException("x\nAccessDeniedException: s3a://b/x: 400"), Blame.SURROUNDINGS),
+        (DeltaError("Generic S3 error: Error performing GET http://x"), Blame.SURROUNDINGS),
         (PySparkException("TaskKilled (Stage cancelled)"), Blame.SURROUNDINGS),
         (PySparkException("[CAST_INVALID_INPUT] The value 'cancelled' of the type"), Blame.BATCH),
         (OSError(errno.EIO, "Input/output error"), Blame.SURROUNDINGS),

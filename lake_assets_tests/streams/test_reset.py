@@ -4,8 +4,8 @@ from deltalake import write_deltalake
 
 from lake_assets.delta.commit_journal import journal_of
 from lake_assets.errors import FeedError
-from lake_assets.model.feeds import Reset
 from lake_assets.model.owners import Owner
+from lake_assets.model.retention import Reset
 from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.spark.lake_context import open_lake

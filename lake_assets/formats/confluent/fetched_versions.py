@@ -14,6 +14,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from lake_assets.errors import SchemaUnusableError
 from lake_assets.formats.confluent.answers import (
+    UnexpectedAnswerError,
     id_in,
     kind_in,
     numbers_in,
@@ -24,6 +25,10 @@ from lake_assets.formats.confluent.language import SchemaLanguage
 from lake_assets.formats.confluent.schemas import Version
 
 _NOT_FOUND = range(40400, 40500)
+
+MOST_REFERENCES = 200
+"""Schemas that one may refer to, directly or not, each of them a request: a registry may answer any
+version with a reference to the next."""
 """Error codes of a registry's own "no such …". A 404 without one is from something else, such as
 a proxy or a wrong path, and says nothing about schemas."""
 
@@ -107,6 +112,9 @@ def _imports(
         if reference in seen:
             continue
         seen.add(reference)
+        if len(seen) > MOST_REFERENCES:
+            fact = f"a schema refers to more than {MOST_REFERENCES} others"
+            raise UnexpectedAnswerError(fact)
         name, subject, number = reference
         found = client.get_version(subject, number, deleted=True).schema
         yield from _imports(client, found, seen)

@@ -14,6 +14,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from pydantic import SecretStr
 
 from lake_assets.errors import RegistryError
+from lake_assets.formats.confluent.answer_size import bound_answers
 from lake_assets.formats.confluent.answers import UnexpectedAnswerError, subjects_in
 from lake_assets.model.endpoints import RegistryAccess
 
@@ -49,6 +50,7 @@ def registry_client(
         raise _unusable(thing, access, problem) from problem
     try:
         with client:
+            bound_answers(client._rest_client.session)  # noqa: SLF001 - nothing else leads there
             yield client
     except SchemaRegistryError as problem:
         if problem.http_status_code not in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:

@@ -13,6 +13,7 @@ from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegis
 
 from lake_assets.errors import RegistryError, SchemaNotFoundError, SchemaUnusableError
 from lake_assets.formats.avro.language import AVRO
+from lake_assets.formats.confluent.fetched_versions import MOST_REFERENCES
 from lake_assets.formats.confluent.registry import MOST_ASKED, Registry
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.protobuf.decoding_plan import plan_decoding
@@ -322,6 +323,7 @@ ONE = "/subjects/s/versions/1"
         (ONE, {**VERSION, "schemaType": 1}, "a schema has no language"),
         (ONE, {**VERSION, "references": ["r"]}, ""),
         (ONE, b"[" * 100_000, ""),
+        ("/subjects", b"[" + b'"s",' * 9_000_000 + b'"s"]', "an answer has more than 32 MiB"),
         (ONE, reference(version=None), "a reference of a schema does not say to what"),
         ("/schemas/ids/3", {"schema": 3}, "a schema has no text"),
         ("/schemas/ids/3/versions", [{"version": 1}], "a version of a schema has no subject"),
@@ -335,6 +337,18 @@ def test_an_answer_of_another_shape_is_an_error_of_the_registrys(path, answer, f
         whole = f"does not answer like a schema registry{fact and f' ({fact})'}"
         assert str(caught.value).startswith(f"schema registry {url}: {whole}. Correct ")
         assert type(caught.value) is RegistryError
+
+
+def test_a_registry_that_refers_from_each_version_to_the_next_is_not_followed_for_ever():
+    endless = {
+        f"/subjects/s/versions/{n}": {**reference(version=n + 1), "version": n, "id": n + 2}
+        for n in range(1, 2 * MOST_REFERENCES)
+    }
+    with (
+        answering(404, b"", {"/subjects/s/versions": [1], **endless}) as url,
+        pytest.raises(RegistryError, match="refers to more than 200 others"),
+    ):
+        Registry(url, AVRO).newest("s")
 
 
 def test_schemas_that_refer_to_each_other_are_asked_for_once():

@@ -1,0 +1,87 @@
+"""Makes S3Proxy far away: passes bytes on to it after a time, in a process of its own.
+
+`python -m benchmarks.far_away PORT LATENCY_S FILE` listens at a port that it writes into FILE. What
+goes to the server waits; its answers do not, so that each request takes so much longer. S3Proxy
+looks whether a file is there, and then puts it: here writes come to it one by one.
+"""
+
+import asyncio
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+_BYTES = 64 * 1024
+"""Passed on at once."""
+
+
+class _Connection:
+    """One client's connection, which has one request at a time."""
+
+    def __init__(self, latency_s: float, writing: asyncio.Lock) -> None:
+        self._latency_s, self._writing = latency_s, writing
+        self._is_writing = False
+
+    async def requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what comes, each piece as long after it came; end when either side does."""
+        clock = asyncio.get_running_loop().time
+        pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+
+        async def receive() -> None:
+            piece = b"not yet"
+            while piece:
+                try:
+                    piece = await reader.read(_BYTES)
+                except ConnectionError:
+                    piece = b""
+                pieces.put_nowait((clock() + self._latency_s, piece))
+
+        receiving = asyncio.create_task(receive())
+        with suppress(ConnectionError):
+            while True:
+                due, piece = await pieces.get()
+                await asyncio.sleep(max(0.0, due - clock()))
+                if not piece:
+                    break
+                if piece.startswith(b"PUT "):
+                    await self._writing.acquire()
+                    self._is_writing = True
+                writer.write(piece)
+                await writer.drain()
+        receiving.cancel()
+        self.is_answered()
+        writer.close()
+
+    async def answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what comes at once."""
+        with suppress(ConnectionError):
+            while piece := await reader.read(_BYTES):
+                self.is_answered()
+                writer.write(piece)
+                await writer.drain()
+        self.is_answered()
+        writer.close()
+
+    def is_answered(self) -> None:
+        """Let the next write in."""
+        if self._is_writing:
+            self._is_writing = False
+            self._writing.release()
+
+
+async def _serve(port: int, latency_s: float, file: Path) -> None:
+    writing = asyncio.Lock()
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", port)
+        made = _Connection(latency_s, writing)
+        await asyncio.gather(made.requests(reader, to_server), made.answers(from_server, writer))
+
+    server = await asyncio.start_server(connect, "127.0.0.1", 0, backlog=1024)
+    staged = file.with_suffix(".new")
+    staged.write_text(str(server.sockets[0].getsockname()[1]))
+    staged.replace(file)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(int(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3])))

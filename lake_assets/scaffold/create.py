@@ -1,0 +1,76 @@
+"""Writing the files of a new project, none of them over one that is there."""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from lake_assets.errors import SettingsError
+
+_PACKAGE = Path(__file__).parents[1]
+
+_FILES = {
+    ".env": "env",
+    ".gitignore": "gitignore",
+    ".dockerignore": "dockerignore",
+    ".github/workflows/ci.yaml": "ci.yaml",
+    "Dockerfile": "Dockerfile",
+    "README.md": "README.md",
+    "compose.yaml": "compose.yaml",
+    "requirements.txt": "requirements.txt",
+    "workspace.yaml": "workspace.yaml",
+}
+"""By name in a project, the file here: under names that no tool takes for its own."""
+
+_VERSION, _NAME = "{{version}}", "{{name}}"
+
+
+def create_project(folder: Path) -> tuple[str, ...]:
+    """Make a project in a folder, which may be there and have other files.
+
+    Returns:
+        The names of its files.
+
+    Raises:
+        SettingsError: a file of that name is there, and nothing was written; or one cannot be
+            written.
+    """
+    contents = _contents(folder.resolve().name)
+    try:
+        there = [name for name in contents if _is_there(folder / name)]
+        if there:
+            fact = f"has {there[0]} already, and nothing was written"
+            raise SettingsError(str(folder), fact, "Name another folder, or move that away")
+        for name, text in contents.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:  # never over one that came meanwhile
+                file.write(text)
+    except OSError as problem:
+        place = problem.filename or folder
+        fact = f"cannot be written ({problem.strerror or problem})"
+        raise SettingsError(str(place), fact, "Name a folder that can be") from problem
+    return tuple(contents)
+
+
+def _is_there(path: Path) -> bool:
+    """Also a link that leads nowhere: writing would follow it."""
+    return path.is_symlink() or path.exists()
+
+
+def _contents(name: str) -> Mapping[str, str]:
+    given = Path(__file__).with_name("files")
+    filled = {
+        place: (given / file)
+        .read_text(encoding="utf-8")
+        .replace(_VERSION, version("lake-assets"))
+        .replace(_NAME, name)
+        for place, file in _FILES.items()
+    }
+    # The wheel's, or the repository's where this is a clone.
+    places = (_PACKAGE / "dagster.yaml", _PACKAGE.parent / "dagster.yaml")
+    instance = next(path for path in places if path.exists())
+    return {
+        **filled,
+        "dagster.yaml": instance.read_text(encoding="utf-8"),
+        "feeds/games.yaml": (_PACKAGE / "feeds" / "games.yaml").read_text(encoding="utf-8"),
+    }
