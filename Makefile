@@ -62,11 +62,12 @@ test-fast: $(JARS) ## Run the tests that start no Java: no Spark, no Kafka, no r
 	$(BIN)/python -m $(PYTEST) -m "not (java or spark or kafka or slow)" $(ARGS)
 
 .PHONY: check
-check: $(INSTALLED) ## Lint, format check, types, and who may import whom
+check: $(INSTALLED) ## Lint, format check, types, who may import whom, advisories about the lock
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/audit.py
 
 .PHONY: bench
 bench: setup ## The pipeline beside its peers: a table, bench.json and a chart in docs/
