@@ -6,6 +6,7 @@ users from functions that take addresses of memory, and says in words what is no
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,11 @@ MOST_CHARACTERS = 200_000
 
 _MOST_PARTS = 200_000
 """Objects that a parsed query may have: a second's work to look at."""
+
+_DEEPEST = 200
+"""Brackets within each other: DuckDB (2.0.0) reads thousands that do not close for minutes."""
+
+_BRACKET = re.compile(r"[()\[\]{}]")
 
 _ROW_FUNCTIONS = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 """That may stand in a FROM: all others read files, settings or memory."""
@@ -57,6 +63,8 @@ def read_statement(parser: DuckDBPyConnection, sql: str) -> Statement:
     if len(sql) > MOST_CHARACTERS:
         fact = f"has {len(sql):,} characters; at most are {MOST_CHARACTERS:,}"
         raise QueryError(_WHAT, fact, "Shorten it")
+    if _depth(sql) > _DEEPEST:
+        raise QueryError(_WHAT, "is nested too deep", "Write it as several WITH")
     tables: list[NamedTable] = []
     own: set[str] = set()
     columns: set[str] = set()
@@ -69,6 +77,15 @@ def read_statement(parser: DuckDBPyConnection, sql: str) -> Statement:
         columns.update(part.get("using_columns") or ())
         own.update(one["key"].casefold() for one in (part.get("cte_map") or {}).get("map", ()))
     return Statement(sql=sql, tables=tuple(tables), own=frozenset(own), columns=frozenset(columns))
+
+
+def _depth(sql: str) -> int:
+    """Brackets that are open at once, at most; those in texts count as well."""
+    depth = deepest = 0
+    for one in _BRACKET.findall(sql):
+        depth = depth + 1 if one in "([{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _parsed(parser: DuckDBPyConnection, sql: str) -> dict[str, Any]:

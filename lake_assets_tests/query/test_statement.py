@@ -106,13 +106,14 @@ def test_what_cannot_be_parsed_is_told_with_its_place(parser, sql, place):
     "sql",
     [
         "select " + "(" * 40_000 + "1" + ")" * 40_000,
+        "with w as (select a from b where" + "(" * 10_000 + " a > 1) select 1",
         "select " + "1+" * 40_000 + "1",
         "select " + "[" * 3_000 + "]" * 3_000,
         "select * from " + "(select * from " * 5_000 + "t" + ")" * 5_000,
         "select '" + "x" * MOST_CHARACTERS + "'",
         "select __internal_compress_string_hugeint('x')",
     ],
-    ids=["parentheses", "sums", "lists", "subqueries", "text", "internal"],
+    ids=["parentheses", "open parentheses", "sums", "lists", "subqueries", "text", "internal"],
 )
 def test_bombs_are_refused(parser, sql):
     assert len(refusal(parser, sql)) < 200
