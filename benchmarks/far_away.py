@@ -1,6 +1,6 @@
 """Makes S3Proxy far away: passes bytes on to it after a time, in a process of its own.
 
-`python -m benchmarks.far_away PORT LATENCY_S FILE` listens at a port that it writes into FILE. What
+`python -m benchmarks.far_away FILE PORT LATENCY_S` listens at a port that it writes into FILE. What
 goes to the server waits; its answers do not, so that each request takes so much longer. S3Proxy
 looks whether a file is there, and then puts it: here writes come to it one by one.
 """
@@ -68,7 +68,7 @@ class _Connection:
             self._writing.release()
 
 
-async def _serve(port: int, latency_s: float, file: Path) -> None:
+async def _serve(file: Path, port: int, latency_s: float) -> None:
     writing = asyncio.Lock()
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,4 +84,4 @@ async def _serve(port: int, latency_s: float, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3])))
+    asyncio.run(_serve(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))

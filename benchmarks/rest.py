@@ -5,18 +5,14 @@ rows a call and 100 ms, one call in flight. The bound of each is the calls at a 
 call, by the latency.
 """
 
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pyarrow as pa
 
+from benchmarks.beside import beside
 from benchmarks.rest_floor import calls_a_second
 from benchmarks.section import Figure, Section
 from benchmarks.venue import Venue
@@ -100,7 +96,8 @@ def measure_rest(venue: Venue) -> Section:
     for case in CASES:
         settings = venue.lake()
         settings.lake_dir.mkdir(parents=True)
-        with _api(settings.lake_dir.parent, case.latency_s) as url:
+        with beside("benchmarks.rest_server", settings.lake_dir.parent, case.latency_s) as port:
+            url = f"http://127.0.0.1:{port}/"
             floor = calls_a_second(url, case.in_flight, min(_FLOOR_S, venue.options.seconds))
             found = _measured(venue, settings, _feed(case, url), case, floor * case.rows_per_call)
         rows.append(found)
@@ -190,21 +187,3 @@ def _fill(context: LakeContext, feed: Feed, count: int) -> None:
         context.committer.create({table: rows.schema})
         file = DataFile(**write_file(context.lake, rows, log.folder))  # type: ignore[arg-type]
         context.committer.append([Commit(table=table, files=[file])], Batch("bench", number))
-
-
-@contextmanager
-def _api(folder: Path, latency_s: float) -> Iterator[str]:
-    port = folder / "api-port"
-    port.unlink(missing_ok=True)
-    process = subprocess.Popen(  # noqa: S603 - our own
-        [sys.executable, "-m", "benchmarks.rest_server", str(port), str(latency_s)]
-    )
-    try:
-        while not port.exists():
-            if process.poll() is not None:
-                raise StreamError(REST, "the API does not start", "Look at what it printed")
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port.read_text()}/"
-    finally:
-        process.kill()
-        process.wait()

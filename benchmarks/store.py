@@ -1,8 +1,5 @@
 """What a micro-batch costs whose lake is in a bucket, by how long the bucket takes to answer."""
 
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,13 +8,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from benchmarks.beside import beside
 from benchmarks.ground import Ground
 from benchmarks.s3proxy import run_s3proxy
 from benchmarks.section import Figure, Section
 from benchmarks.small import measure_batches
 from benchmarks.topic import topic_of
 from benchmarks.venue import Venue
-from lake_assets.errors import StreamError
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.schema import Settings, StorageSettings
 
@@ -70,9 +67,12 @@ def _bucket(ground: Ground, latency_s: float) -> Iterator[Ground]:
     """The same, with its lake in a bucket and its state in the folder that the lake had."""
     folder, root = ground.settings.lake_dir, LakeUri.parse("s3://bench/lake")
     folder.mkdir(parents=True)
-    with run_s3proxy(ground.settings.runtime) as url, _far_away(url, latency_s, folder) as far:
+    with (
+        run_s3proxy(ground.settings.runtime) as url,
+        beside("benchmarks.far_away", folder, urlsplit(url).port, latency_s) as port,
+    ):
         options = {
-            "aws_endpoint_url": far,
+            "aws_endpoint_url": f"http://127.0.0.1:{port}",
             "aws_allow_http": "true",
             "aws_region": "us-east-1",
             "aws_access_key_id": "bench",
@@ -87,22 +87,3 @@ def _bucket(ground: Ground, latency_s: float) -> Iterator[Ground]:
             }
         )
         yield replace(ground, settings=settings)
-
-
-@contextmanager
-def _far_away(url: str, latency_s: float, folder: Path) -> Iterator[str]:
-    """The server's address by a way that is longer."""
-    port = folder / "far-away-port"
-    server = str(urlsplit(url).port)
-    process = subprocess.Popen(  # noqa: S603 - our own
-        [sys.executable, "-m", "benchmarks.far_away", server, str(latency_s), str(port)]
-    )
-    try:
-        while not port.exists():
-            if process.poll() is not None:
-                raise StreamError(STORE, "the way does not start", "Look at what it printed")
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port.read_text()}"
-    finally:
-        process.kill()
-        process.wait()
