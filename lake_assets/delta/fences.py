@@ -48,11 +48,14 @@ def fence_tables(lake: Store, token: int) -> int:
 def _fence(log: TableLog, token: int) -> None:
     try:
         version = newest_version(log)
+        times = _times(log, version)
         for _ in range(_TRIES):
-            info = {"operation": "FENCE", "leaseToken": str(token), **_times(log, version)}
+            info = {"operation": "FENCE", "leaseToken": str(token), **times}
             if log.put(version + 1, [{"commitInfo": info}]):
                 return
             version += 1  # which is there: a list may tell of it later
+            if _IN_COMMIT in times:  # else nothing is read, to catch up with who commits
+                times = _times(log, version)
     except FileNotFoundError:
         return  # no table, or dropped meanwhile
     fact = f"gets new commits all the time ({_TRIES} tries of a fence)"

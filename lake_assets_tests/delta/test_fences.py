@@ -168,14 +168,16 @@ def test_fences_go_on_over_commits_that_come_meanwhile(lake):
 
     def append() -> None:
         number = 10
-        while not ended.is_set():
+        while not ended.wait(0.1):  # streams commit once a second at most
             lake.first.append(UNO, number, number)
             number += 1
 
     with ThreadPoolExecutor(1) as pool:
         appending = pool.submit(append)
-        assert fence_tables(lake.first.store, 1) == 2
-        ended.set()
+        try:
+            assert fence_tables(lake.first.store, 1) == 2
+        finally:
+            ended.set()
         appending.result()
     fences = [
         entry

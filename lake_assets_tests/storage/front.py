@@ -28,7 +28,7 @@ Answer: TypeAlias = tuple[str, list[tuple[str, str]], bytes]
 _PASSED_OVER = {"blind": ("HTTP_IF_NONE_MATCH",), "unversioned": ("HTTP_IF_MATCH",)}
 """Conditions that do not count, by what goes wrong."""
 
-_SESSION = "HTTP_X_AMZ_SECURITY_SESSION"
+_SESSION = "HTTP_X_AMZ_SECURITY_TOKEN"
 _UNKNOWN = (_SESSION, "HTTP_X_AMZ_CHECKSUM_SHA256")
 """To S3Proxy: it looks at no credentials here, and answers 501 to checksums of deletions."""
 
