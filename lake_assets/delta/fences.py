@@ -8,15 +8,12 @@ rows: it asks before it adds any, and was fenced by then, or is refused.
 """
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from lake_assets.delta.log_tail import actions_of, newest_version
 from lake_assets.delta.table_log import TableLog, log_of, table_folders
 from lake_assets.errors import LakeError
+from lake_assets.storage.at_once import at_once
 from lake_assets.storage.store import Store
-
-_AT_ONCE = 64
-"""Tables fenced at once: each waits for four answers of the store."""
 
 _IN_COMMIT = "inCommitTimestamp"
 
@@ -39,9 +36,7 @@ def fence_tables(lake: Store, token: int) -> int:
         LakeError: the store cannot be read or written.
     """
     tables = list(table_folders(lake))
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fence") as pool:
-        logs = (log_of(lake, table) for table in tables)
-        list(pool.map(lambda log: _fence(log, token), logs))
+    at_once(lake, lambda table: _fence(log_of(lake, table), token), tables)
     return len(tables)
 
 

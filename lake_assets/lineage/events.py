@@ -26,7 +26,7 @@ from openlineage.client.facet_v2 import (
 
 from lake_assets.lineage.datasets import DatasetName
 
-PRODUCER = "https://pypi.org/project/lake-assets"
+PRODUCER = "pkg:pypi/lake-assets"
 
 _MOST_OUTPUTS = 200
 """Tables that an event tells of; a refresh of more keys is told in several events of its run."""
