@@ -73,6 +73,12 @@ def test_a_restart_of_the_broker_changes_epochs_and_no_row(lake, broker):
     before = source.generation([lake.topic.name])
     control.down(broker.settings)
     control.up(broker.settings)
+    # Nothing is known of a partition while it has no leader.
+    wait_for(
+        lambda: source.generation([lake.topic.name]).epochs.keys() == before.epochs.keys(),
+        "a leader for each partition",
+        within_s=60,
+    )
     after = source.generation([lake.topic.name])
     assert after.identities == before.identities
     assert all(after.epochs[partition] > epoch for partition, epoch in before.epochs.items())
