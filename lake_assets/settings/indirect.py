@@ -1,8 +1,8 @@
 """Values that a variable does not hold itself: `NAME_FILE` says where, `NAME_COMMAND` who says it.
 
 A file is read each time; what a command said is used for up to a minute, since some secrets are
-looked up for each batch. No error repeats what was found there, or what may have been set by mistake:
-it may be a secret. The environment itself is read by `load`.
+looked up for each batch. No error repeats what was found there, or what may be a secret that was
+set by mistake. The environment itself is read by `load`.
 """
 
 import os
