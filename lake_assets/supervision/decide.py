@@ -122,13 +122,15 @@ def _watch(
     if holder.owner == CLI or not observed.is_beater_ours:
         return Action(kind=Kind.NOTHING, why=Why.NOT_OURS, detail=name), None
     if asked and asked.process == holder.process:
-        if observed.now - asked.at <= policy.end_within_s:
+        within_s = policy.end_within_s if asked.is_at_fault else policy.finish_within_s
+        if observed.now - asked.at <= within_s:
             return Action(kind=Kind.NOTHING, why=Why.ENDING, detail=name), asked
         return Action(kind=Kind.KILL, why=Why.STUBBORN, detail=name), asked
     fault = _fault(holder, observed.now, policy)
-    if fault:
-        action = Action(kind=Kind.ASK_TO_END, why=fault, detail=name)
-        return action, Asked(process=holder.process, at=observed.now)
+    if fault or observed.is_outdated:
+        action = Action(kind=Kind.ASK_TO_END, why=fault or Why.OUTDATED, detail=name)
+        asked = Asked(process=holder.process, at=observed.now, is_at_fault=fault is not None)
+        return action, asked
     return _praise(holder, observed, policy), None
 
 

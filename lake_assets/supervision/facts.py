@@ -81,6 +81,9 @@ class Observed:
     is_run_of_feed: bool = False
     """Whether that run is one of a feed with a schedule, and not of the streams."""
 
+    is_outdated: bool = False
+    """Whether its code is older than that of whoever asks."""
+
     is_wanted: bool = True
     """Whether any feed is to be run without pause."""
 
@@ -124,6 +127,7 @@ class Why(StrEnum):
     SURPLUS = "another run does the work"
     SILENT = "no heartbeat"  # hung in the main thread, or SIGSTOP
     STALLED = "no progress"  # heartbeats go on, batches do not
+    OUTDATED = "the code has changed since the streams were started"  # a deploy: once
     STUBBORN = "it did not end when asked"
 
 
@@ -166,6 +170,10 @@ class Policy:
     end_within_s: float = 20.0
     """Between SIGTERM and SIGKILL. The batch in hand is finished in it, if it can be; a kill costs
     only the work of that batch."""
+
+    finish_within_s: float = 110.0
+    """Likewise of streams whose code is older: a batch of millions of rows may take a minute, and
+    containers are given two."""
 
     first_delay_s: float = 2.0
     """Before the first restart; doubled for each death in a row."""
