@@ -78,9 +78,10 @@ def variables() -> tuple[str, ...]:
     names = []
     for name, field in Settings.model_fields.items():
         group = field.annotation
-        is_group = isinstance(group, type) and issubclass(group, Group)
-        inner = [f"_{each}" for each in group.model_fields] if is_group else [""]
-        names += [f"{_PREFIX}{name}{each}".upper() for each in inner]
+        if isinstance(group, type) and issubclass(group, Group):
+            names += [f"{_PREFIX}{name}_{inner}".upper() for inner in group.model_fields]
+        else:
+            names.append(f"{_PREFIX}{name}".upper())
     return tuple(names)
 
 

@@ -101,7 +101,7 @@ def test_a_command_says_a_value_without_a_shell():
 def test_a_command_is_asked_once_a_minute(tmp_path, monkeypatch):
     line = says(f"open({str(tmp_path / 'asked')!r}, 'a').write('.'); print('hush')")
     now = 6000.0
-    monkeypatch.setattr(indirect.time, "monotonic", lambda: now)
+    monkeypatch.setattr("lake_assets.settings.indirect.time.monotonic", lambda: now)
     for _ in range(3):
         assert value_of({"X_COMMAND": line}, "X") == "hush"
     assert (tmp_path / "asked").read_text() == "."
