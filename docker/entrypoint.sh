@@ -5,4 +5,6 @@ if [ -n "${DAGSTER_POSTGRES_PASSWORD_FILE:-}" ]; then
     DAGSTER_POSTGRES_PASSWORD=$(cat "$DAGSTER_POSTGRES_PASSWORD_FILE")
     export DAGSTER_POSTGRES_PASSWORD
 fi
+# Spark on Kubernetes starts an executor's container with this one word.
+[ "${1:-}" != executor ] || exec spark-executor.sh
 exec "$@"
