@@ -151,6 +151,11 @@ class Deployment:
         group = self._processes[service].pid
         return [one for one in self._seen.values() if _lives(one) and _group(one) == group]
 
+    def command_lines(self) -> str:
+        """Of all that runs."""
+        running = [one for service in self._processes for one in self.processes(service)]
+        return "\n".join(" ".join(one.cmdline()) for one in running)
+
     def end(self) -> None:
         """Kill all there is."""
         for service in self._processes:

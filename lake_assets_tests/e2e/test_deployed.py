@@ -24,6 +24,7 @@ from lake_assets_tests.e2e.deployment import Deployment
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import gold_of, silver_of
+from lake_assets_tests.services.secured import MARKER
 from lake_assets_tests.spark.standalone import run_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -37,7 +38,7 @@ expectations: [{{name: has_score, sql: "score >= 0", action: drop}}]
 gold: [{{name: best, sql: "select count(*) as plays from silver", schedule: "0 0 1 1 *"}}]
 """
 
-PASSWORD = "pass/word @of: mine"  # noqa: S105 - made up
+PASSWORD = f"{MARKER}/word @of: mine"
 
 TAKEN = "another process runs the streams of this lake"
 
@@ -91,9 +92,10 @@ class World:
             '"code"': '"127.0.0.1"',
             "port: 5432": f"port: {self.port}",
         }
+        marked = {**self.s3.options, "aws_secret_access_key": MARKER}
         secrets = {
             "postgres_password": PASSWORD + "\n",
-            "storage_options": json.dumps(self.s3.options, indent=1) + "\n",
+            "storage_options": json.dumps(marked, indent=1) + "\n",
         }
         given = {
             "DAGSTER_POSTGRES_HOST": "127.0.0.1",
@@ -250,6 +252,8 @@ def test_a_deploy_restarts_streams_once_and_a_second_dagster_starts_none(
         found = runs(first)
         assert sorted(found.values()) == ["CANCELED", "STARTED"]
         assert found[before] == "CANCELED"
+        assert MARKER not in first.command_lines()
+    _ensure_no_secret(world, first)
 
 
 def _plays(world):
@@ -269,3 +273,19 @@ def _ensure_second_starts_none(world, master, first, monkeypatch):
         (run,) = runs(first)
         said = partial(said_by_supervisor, second, monkeypatch)
         wait_for(lambda: TAKEN in said() and run in said(), said, within_s=120)
+
+
+def _ensure_no_secret(world, deployment):
+    """Neither in Dagster's database nor in what is on the disk."""
+    told = {"host": "127.0.0.1", "port": world.port, "user": "dagster", "dbname": "one"}
+    with psycopg.connect(**told, password=PASSWORD) as connection:
+        asked = connection.execute("select tablename from pg_tables where schemaname = 'public'")
+        tables = [name for (name,) in asked]
+        assert "event_logs" in tables
+        for name in tables:
+            query = sql.SQL("select count(*) from {} as t where t::text like %s")
+            found = connection.execute(query.format(sql.Identifier(name)), [f"%{MARKER}%"])
+            assert (name, *found.fetchone()) == (name, 0)
+    files = [path for path in deployment.folder.rglob("*") if path.is_file()]
+    marked = [path for path in files if MARKER.encode() in path.read_bytes()]
+    assert {path.parent for path in marked} == {deployment.folder / "secrets"}
