@@ -2,7 +2,8 @@
 # A code server whose runs end with it. Told to end, Dagster's own refuses new runs and waits for
 # those there are, whom nobody tells: streams would be killed at the end of the grace period.
 set -eu
-"$@" &
+# What a shell starts beside itself ignores SIGINT, and Dagster does at SIGTERM what it does at that.
+env --default-signal=INT "$@" &
 server=$!
 end() {
     # Its children: runs, which finish the batch in hand; Python's resource tracker does not listen.

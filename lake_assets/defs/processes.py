@@ -20,6 +20,12 @@ PROCESS = "lake_assets/process"
 FAULT = "lake_assets/fault"
 """Tag of a run that is asked to end for something that is wrong with it: what."""
 
+REPLACED = "lake_assets/replaced"
+"""Tag of a run that is asked to end since its code is older."""
+
+SIGNAL = "lake_assets/signal"
+"""Tag of a run that a signal ended, whoever sent it."""
+
 _FENCE_EVERY_S = 10.0
 """Seconds between two looks whether the run still has its record. The supervisor may start another
 run 20 s after a record ended; the lock holds it off, and this frees the lock."""
@@ -71,7 +77,14 @@ def note_interrupt(instance: dg.DagsterInstance, run_id: str) -> None:
     """
     run = instance.get_run_by_id(run_id)
     if run and run.status is dg.DagsterRunStatus.STARTED and FAULT not in run.tags:
+        tag_run(instance, run_id, {SIGNAL: "true"})
         say_canceling(instance, run, "A signal asks it to end; the streams finish what they are at")
+
+
+def is_ended_by_others(run: dg.DagsterRun) -> bool:
+    """Whether a signal ended a run that did not come from us: perhaps its code server ends, too."""
+    is_signalled = SIGNAL in run.tags or was_interrupted(run)
+    return is_signalled and not {FAULT, REPLACED} & run.tags.keys()
 
 
 def has_died(run: dg.DagsterRun) -> bool:

@@ -10,7 +10,7 @@ from lake_assets.defs.code_version import code_version, is_outdated
 from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.runs import cancel_run, fail_run, tag_run
 from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in, runs_of
-from lake_assets.defs.processes import FAULT, fail_lost_runs, has_died
+from lake_assets.defs.processes import FAULT, REPLACED, fail_lost_runs, has_died, is_ended_by_others
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.streams import NAME
 from lake_assets.model.feeds import Feed, supervised
@@ -64,6 +64,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         observed = replace(
             observed,
             is_wanted=bool(supervised(feeds)),
+            loaded_ago_s=time.time() - loaded_at,
             is_outdated=holder is not None
             and is_outdated(holder, code, repository_of(context), loaded_at=loaded_at),
         )
@@ -119,6 +120,7 @@ def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:
     return EndedRun(
         run_id=run.run_id,
         ending=Ending.DIED if has_died(run) else Ending.STOPPED,
+        is_by_others=is_ended_by_others(run),
         lived_s=max(0.0, ended_at - (record.start_time or ended_at)),
         ended_ago_s=max(0.0, utc_now - ended_at),
         ended_at=ended_at,
@@ -128,8 +130,9 @@ def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:
 def act(action: Action, observed: Observed, instance: dg.DagsterInstance) -> None:
     """Do what was decided; starting is the sensor's to request."""
     if action.kind in {Kind.ASK_TO_END, Kind.KILL} and observed.beat:
-        if action.why is not Why.OUTDATED and instance.get_run_by_id(observed.beat.owner):
-            tag_run(instance, observed.beat.owner, {FAULT: str(action.why)})
+        if instance.get_run_by_id(observed.beat.owner):
+            tag = REPLACED if action.why is Why.OUTDATED else FAULT
+            tag_run(instance, observed.beat.owner, {tag: str(action.why)})
         signal_holder(action, observed.beat)
     run = instance.get_run_by_id(action.run_id) if action.run_id else None
     if run and action.kind is Kind.FAIL_RUN:

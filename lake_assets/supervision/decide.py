@@ -162,12 +162,22 @@ def _start(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     """Nothing runs and nothing is on its way: start, now or later."""
     backoff = _count_death(observed, memory.backoff, policy)
     memory = replace(memory, backoff=backoff)
+    if _may_server_end(observed, policy):
+        return Action(kind=Kind.NOTHING, why=Why.SERVER_ENDS), memory
     wait_s = backoff.not_before - observed.now
     # A wait longer than any that is ever asked for is a clock's doing, and no reason to wait.
     if 0 < wait_s <= policy.longest_delay_s:
         detail = f"{backoff.failures} in a row, {wait_s:.0f} s to go"
         return Action(kind=Kind.NOTHING, why=Why.BACKING_OFF, detail=detail), memory
     return Action(kind=Kind.START, why=Why.ABSENT), memory
+
+
+def _may_server_end(observed: Observed, policy: Policy) -> bool:
+    """Whether streams that are started now may be ended at once with the code server that asks."""
+    ended = observed.last_ended
+    if ended is None or not ended.is_by_others:
+        return False
+    return ended.ended_ago_s < min(policy.server_ends_within_s, observed.loaded_ago_s)
 
 
 def _count_death(observed: Observed, backoff: Backoff, policy: Policy) -> Backoff:

@@ -19,7 +19,7 @@ from deltalake import write_deltalake
 
 from lake_assets.defs.code_version import CODE, code_version
 from lake_assets.defs.internals.materializations import latest_ids
-from lake_assets.defs.processes import FAULT, has_died
+from lake_assets.defs.processes import FAULT, has_died, is_ended_by_others
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
@@ -321,6 +321,7 @@ def test_streams_end_with_a_run_that_is_interrupted_between_two_events(
     (run,) = instance.get_runs()
     assert run.status is dg.DagsterRunStatus.FAILURE
     assert not has_died(run)
+    assert is_ended_by_others(run)
 
 
 @pytest.mark.parametrize("is_at_fault", [False, True])
@@ -340,6 +341,7 @@ def test_streams_that_a_signal_ends_are_cancelled_unless_for_a_fault(
     expected = dg.DagsterRunStatus.FAILURE if is_at_fault else dg.DagsterRunStatus.CANCELED
     assert run.status is expected
     assert has_died(run) is is_at_fault
+    assert is_ended_by_others(run) is not is_at_fault
 
 
 def test_the_job_is_one_at_a_time_for_a_lake_and_never_overdue(settings, lake):

@@ -110,6 +110,11 @@ class Deployment:
 
         wait_for(answers, "the code server", within_s=120)
 
+    def wait_for_refusal(self, words: str) -> None:
+        """Wait until the code server has ended, and see that it said why."""
+        assert self._processes["code"].wait(120) != 0
+        assert words in (self.folder / "code.log").read_text()
+
     def stop(self, service: str) -> None:
         """End it as compose does: SIGTERM to its first process, and time until it is over."""
         processes = self.processes(service)

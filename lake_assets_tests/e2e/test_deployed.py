@@ -39,7 +39,7 @@ gold: [{{name: best, sql: "select count(*) as plays from silver", schedule: "0 0
 
 PASSWORD = "pass/word @of: mine"  # noqa: S105 - made up
 
-ELSEWHERE = "the lake is written from elsewhere"
+TAKEN = "another process runs the streams of this lake"
 
 RUNS = """
 { runsOrError(filter: {pipelineName: "streams"}) { ... on Runs { results { runId status } } } }
@@ -157,10 +157,10 @@ def world(connected, services, s3, bucket, tmp_path, postgres):
 
 
 @contextmanager
-def running(deployment: Deployment, *services: str):
-    """Its code server, and what is started after it."""
+def running(deployment: Deployment, *services: str, **changed: str):
+    """Its code server, with some variables otherwise, and what is started after it."""
     try:
-        deployment.start("code")
+        deployment.start("code", **changed)
         deployment.wait_for_code()
         for service in services:
             deployment.start(service)
@@ -237,10 +237,7 @@ def test_a_deploy_restarts_streams_once_and_a_second_dagster_starts_none(
         assert _plays(world) == 1_000
         wait_for(lambda: told_of_checks(first) == ["uno"], "checks", within_s=120)
 
-        with running(world.deployment("two", master), "daemon") as second:
-            said = partial(said_by_supervisor, second, monkeypatch)
-            wait_for(lambda: ELSEWHERE in said(), said, within_s=120)
-            assert str(first.folder) in said()
+        _ensure_second_starts_none(world, master, first, monkeypatch)
         assert statuses(first) == ["STARTED"]
 
         world.declare("chess", "chess")
@@ -260,3 +257,15 @@ def _plays(world):
         open_table(lake_of(world.settings), gold_of("uno", "best")).to_pyarrow_table().to_pylist()
     )
     return row["plays"]
+
+
+def _ensure_second_starts_none(world, master, first, monkeypatch):
+    """Another Dagster, with another database, by a state folder of its own and by the first's."""
+    state = first.environment("code")["LAKE_ASSETS_STATE"]
+    second = world.deployment("two", master)
+    second.start("code")
+    second.wait_for_refusal(f"this lake's state is {state}")
+    with running(second, "daemon", LAKE_ASSETS_STATE=state):
+        (run,) = runs(first)
+        said = partial(said_by_supervisor, second, monkeypatch)
+        wait_for(lambda: TAKEN in said() and run in said(), said, within_s=120)

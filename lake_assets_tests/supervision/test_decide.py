@@ -34,6 +34,8 @@ from lake_assets_tests.supervision.situations import (
 
 NOTHING, START = Kind.NOTHING, Kind.START
 
+SIGNALLED = replace(ended(Ending.STOPPED, ago_s=5.0), is_by_others=True)
+
 SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
     # nothing there
     "an empty lake": (Observed(now=NOW, is_locked=False), START, Why.ABSENT, None),
@@ -42,6 +44,16 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
     ),
     "a run died just now": (free(last_ended=ended()), NOTHING, Why.BACKING_OFF, None),
     "a run died a while ago": (free(last_ended=ended(ago_s=2.0)), START, Why.ABSENT, None),
+    "a signal ended the last run, and perhaps the code server": (
+        replace(free(last_ended=SIGNALLED), loaded_ago_s=60.0), NOTHING, Why.SERVER_ENDS, None,
+    ),
+    "a signal ended the last run and no code server": (
+        replace(free(last_ended=replace(SIGNALLED, ended_ago_s=10.0)), loaded_ago_s=60.0),
+        START, Why.ABSENT, None,
+    ),
+    "a signal ended the last run and its code server": (
+        replace(free(last_ended=SIGNALLED), loaded_ago_s=4.0), START, Why.ABSENT, None,
+    ),
     "no feed is run without pause": (
         Observed(now=NOW, is_locked=False, is_wanted=False), NOTHING, Why.UNWANTED, None,
     ),
