@@ -37,6 +37,7 @@ _OTHERS = {
 
 def manifest(kind: str, name: str) -> dict[str, Any]:
     """One object of Kubernetes'."""
+    found: dict[str, Any]
     (found,) = [m for m in MANIFESTS if m["kind"] == kind and m["metadata"]["name"] == name]
     return found
 
@@ -57,7 +58,8 @@ def known_variables() -> set[str]:
 
 def of_kubernetes() -> dict[str, str]:
     """The code server's variables there."""
-    return manifest("ConfigMap", "lake-assets")["data"]
+    found: dict[str, str] = manifest("ConfigMap", "lake-assets")["data"]
+    return found
 
 
 def strings(what: object) -> Iterator[str]:
@@ -74,7 +76,8 @@ def strings(what: object) -> Iterator[str]:
 
 def parsed(value: str) -> dict[str, str]:
     """A variable that is JSON."""
-    return json.loads(value)
+    found: dict[str, str] = json.loads(value)
+    return found
 
 
 def is_program(path: Path) -> bool:
