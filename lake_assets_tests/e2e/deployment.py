@@ -141,11 +141,9 @@ class Deployment:
 
     def kill_server(self) -> None:
         """End the code server's own process alone: its runs go on without it."""
-        (server,) = [
-            one
-            for one in self.processes("code")
-            if "grpc" in one.cmdline() and "api" in one.cmdline()
-        ]
+        shell = psutil.Process(self._processes["code"].pid)
+        (server,) = [one for one in shell.children() if "grpc" in one.cmdline()]
+        self.processes("code")
         server.kill()
         self._processes["code"].wait(30)
 
