@@ -151,7 +151,7 @@ def test_a_lake_that_another_machine_has_the_lease_of_gets_no_streams(
         assert not refused.run_requests
         said = refused.skip_reason.skip_message
         assert said.startswith(Why.ELSEWHERE)
-        assert f"state folder {tmp_path / 'theirs'}" in said
+        assert f"state folder {tmp_path / 'theirs'}" in str(said)
     assert len(sensor(context).run_requests) == 1
 
 

@@ -355,7 +355,7 @@ def _ensure_no_secret(world, deployment):
         for name in tables:
             query = sql.SQL("select count(*) from {} as t where t::text like %s")
             found = connection.execute(query.format(sql.Identifier(name)), [f"%{MARKER}%"])
-            assert (name, *found.fetchone()) == (name, 0)
+            assert (name, found.fetchall()) == (name, [(0,)])
     files = [path for path in deployment.folder.rglob("*") if path.is_file()]
     marked = [path for path in files if MARKER.encode() in path.read_bytes()]
     assert {path.parent for path in marked} == {deployment.folder / "secrets"}
