@@ -30,11 +30,14 @@ _AS_NOBODY = (
 
 
 class Postgres:
-    """Runs while its block does, on a socket in its folder and on no port."""
+    """Runs while its block does, on a socket in its folder, and on a port only if one is given."""
 
-    def __init__(self, folder: Path) -> None:
-        """Prepare; `folder` is made, with a short path: a socket's may have 107 characters."""
-        self._folder = folder
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        """Prepare; `folder` is made, with a short path: a socket's may have 107 characters.
+
+        On the port of loopback passwords are asked for; on the socket nothing is.
+        """
+        self._folder, self._port = folder, port
         self._is_root = os.geteuid() == 0
 
     def __enter__(self) -> Self:
@@ -42,7 +45,10 @@ class Postgres:
         self._folder.mkdir(parents=True)
         if self._is_root:
             os.chown(self._folder, _NOBODY, _NOBODY)
-        self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync")
+        self._run(
+            *("initdb", "-D", self._data, "-U", "postgres", "--no-sync"),
+            *("--auth-local=trust", "--auth-host=scram-sha-256"),
+        )
         self.start()
         return self
 
@@ -58,7 +64,8 @@ class Postgres:
     def start(self) -> None:
         """Have the server run, and wait until it answers."""
         # Sizes count here, not what a power cut leaves.
-        options = f"-c listen_addresses='' -k {self._folder} -F"
+        listen = "''" if self._port is None else f"127.0.0.1 -c port={self._port}"
+        options = f"-c listen_addresses={listen} -k {self._folder} -F"
         log = str(self._folder / "log")
         self._run("pg_ctl", "-D", self._data, "-l", log, "-w", "-o", options, "start")
 
@@ -68,7 +75,8 @@ class Postgres:
 
     def create(self, name: str) -> str:
         """Make a database; returns its address."""
-        self._run("createdb", "-h", str(self._folder), "-U", "postgres", name)
+        port = [] if self._port is None else ["-p", str(self._port)]
+        self._run("createdb", "-h", str(self._folder), *port, "-U", "postgres", name)
         return f"postgresql+psycopg2://postgres@/{name}?host={quote(str(self._folder), safe='')}"
 
     @property

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 import dagster as dg
 
 from lake_assets.defs.lake_scope import add_keys
-from lake_assets.defs.processes import Fence
+from lake_assets.defs.processes import Fence, note_interrupt
 from lake_assets.defs.reports import Event, events_of, unreported
 from lake_assets.defs.sinks import Deliveries
 from lake_assets.defs.told_columns import ToldColumns
@@ -90,6 +90,9 @@ def told(
                     # While batches go on: what is left to tell of then are the last ones.
                     yield from reporter.rest()
                     break
+        except dg.DagsterExecutionInterruptedError:
+            note_interrupt(context.instance, context.run.run_id)
+            raise
         except LakeAssetsError:
             # What ended them may be among what was found last: a refused batch.
             yield from reporter.rest()

@@ -9,13 +9,22 @@ from collections.abc import Callable, Sequence
 import dagster as dg
 
 from lake_assets.defs.internals.instigators import let_sensors_tick
-from lake_assets.defs.internals.runs import fail_run, tag_run
+from lake_assets.defs.internals.runs import fail_run, say_canceling, tag_run, was_interrupted
 from lake_assets.defs.lake_scope import PHASES, lake_tags
 from lake_assets.model.processes import ProcessId
 from lake_assets.runtime.processes import is_alive, own_process
 from lake_assets.supervision.decide import is_lost
 
 PROCESS = "lake_assets/process"
+
+FAULT = "lake_assets/fault"
+"""Tag of a run that is asked to end for something that is wrong with it: what."""
+
+REPLACED = "lake_assets/replaced"
+"""Tag of a run that is asked to end since its code is older."""
+
+SIGNAL = "lake_assets/signal"
+"""Tag of a run that a signal ended, whoever sent it."""
 
 _FENCE_EVERY_S = 10.0
 """Seconds between two looks whether the run still has its record. The supervisor may start another
@@ -59,6 +68,33 @@ def _is_lost(run: dg.DagsterRun, is_overdue: Callable[[str], bool]) -> bool:
         is_process_alive=None if process is None else is_alive(process),
         is_overdue=is_overdue(run.run_id),
     )
+
+
+def note_interrupt(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Have a run that was asked to end by a signal count as cancelled, unless for a fault.
+
+    Service managers and containers end a code server so, with the runs that it has started.
+    """
+    run = instance.get_run_by_id(run_id)
+    if run and run.status is dg.DagsterRunStatus.STARTED and FAULT not in run.tags:
+        tag_run(instance, run_id, {SIGNAL: "true"})
+        say_canceling(instance, run, "A signal asks it to end; the streams finish what they are at")
+
+
+def is_ended_by_others(run: dg.DagsterRun) -> bool:
+    """Whether a signal ended a run that did not come from us: perhaps its code server ends, too."""
+    is_signalled = SIGNAL in run.tags or was_interrupted(run)
+    return is_signalled and not {FAULT, REPLACED} & run.tags.keys()
+
+
+def has_died(run: dg.DagsterRun) -> bool:
+    """Whether a run that is over died, and was not just asked to end.
+
+    An interrupt while Dagster stores something is noted by Dagster alone, as a failure.
+    """
+    if run.status is not dg.DagsterRunStatus.FAILURE:
+        return False
+    return FAULT in run.tags or not was_interrupted(run)
 
 
 class Fence:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.batch_reporter import END_OF_RUN, Reporter, end_of_run, told
+from lake_assets.defs.code_version import CODE, code_version
 from lake_assets.defs.internals.runs import NO_LIMIT
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.reports import Event
@@ -67,7 +68,7 @@ def job(
             "starts another run when one has had its time; to stop streaming, turn that sensor off "
             "and terminate the run."
         ),
-        tags=run_tags(lake),
+        tags={**run_tags(lake), CODE: code_version(settings, feeds)},
         executor_def=dg.in_process_executor,
         resource_defs={END_OF_RUN: dg.ResourceDefinition(end_of_run)},
     )

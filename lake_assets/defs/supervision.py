@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import dagster as dg
 
-from lake_assets.defs.internals.runs import cancel_run, fail_run
+from lake_assets.defs.code_version import code_version, is_outdated
+from lake_assets.defs.internals.instigators import repository_of
+from lake_assets.defs.internals.runs import cancel_run, fail_run, tag_run
 from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in, runs_of
-from lake_assets.defs.processes import fail_lost_runs
+from lake_assets.defs.processes import FAULT, REPLACED, fail_lost_runs, has_died, is_ended_by_others
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.streams import NAME
 from lake_assets.model.feeds import Feed, supervised
@@ -16,7 +18,7 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.supervision.decide import decide
-from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, RunFact
+from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, RunFact, Why
 from lake_assets.supervision.machine import look, policy_of, signal_holder
 from lake_assets.supervision.sensor_cursor import Memory
 
@@ -26,12 +28,11 @@ _FINISHED = (
     dg.DagsterRunStatus.CANCELED,
 )
 
-_DEAD = {dg.DagsterRunStatus.FAILURE}
-
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
     lake = lake_id(settings)
+    code, loaded_at = code_version(settings, feeds), time.time()
 
     @dg.sensor(
         name=SUPERVISOR,
@@ -41,7 +42,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Keeps one run of the job `streams` alive: starts it, restarts it when it died or "
-            "stalls, and never starts a second. Turn it off to be able to stop streaming. "
+            "stalls or has older code than this, and never starts a second. Turn it off to be able "
+            "to stop streaming. "
             "Feeds with a schedule of their own (`run`) are not its business."
         ),
     )
@@ -57,7 +59,15 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
             lambda run_id: memory.age_s(run_id, now) > policy.launch_within_s,
         )
         observed = observe(settings, instance, lake, now=now, utc_now=time.time())
-        observed = replace(observed, is_wanted=bool(supervised(feeds)))
+        beat = observed.beat
+        holder = instance.get_run_record_by_id(beat.owner) if beat and beat.owner else None
+        observed = replace(
+            observed,
+            is_wanted=bool(supervised(feeds)),
+            loaded_ago_s=time.time() - loaded_at,
+            is_outdated=holder is not None
+            and is_outdated(holder, code, repository_of(context), loaded_at=loaded_at),
+        )
         action, memory = decide(observed, memory, policy)
         act(action, observed, instance)
         for feed in feeds:
@@ -109,7 +119,8 @@ def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:
     ended_at = record.end_time or record.update_timestamp.timestamp()
     return EndedRun(
         run_id=run.run_id,
-        ending=Ending.DIED if run.status in _DEAD else Ending.STOPPED,
+        ending=Ending.DIED if has_died(run) else Ending.STOPPED,
+        is_by_others=is_ended_by_others(run),
         lived_s=max(0.0, ended_at - (record.start_time or ended_at)),
         ended_ago_s=max(0.0, utc_now - ended_at),
         ended_at=ended_at,
@@ -119,6 +130,9 @@ def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:
 def act(action: Action, observed: Observed, instance: dg.DagsterInstance) -> None:
     """Do what was decided; starting is the sensor's to request."""
     if action.kind in {Kind.ASK_TO_END, Kind.KILL} and observed.beat:
+        if instance.get_run_by_id(observed.beat.owner):
+            tag = REPLACED if action.why is Why.OUTDATED else FAULT
+            tag_run(instance, observed.beat.owner, {tag: str(action.why)})
         signal_holder(action, observed.beat)
     run = instance.get_run_by_id(action.run_id) if action.run_id else None
     if run and action.kind is Kind.FAIL_RUN:

@@ -37,7 +37,8 @@ class Secret(Noun):
     """Where a secret is to be had; feeds are no place for one."""
 
     env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-    """Environment variable that holds it, of the process that makes the calls."""
+    """Environment variable that holds it, of the process that makes the calls; or `<env>_FILE` is
+    set, and names a file with it, or `<env>_COMMAND`, a command that says it."""
 
 
 class Basic(Noun):

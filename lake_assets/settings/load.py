@@ -1,6 +1,7 @@
 """The one reader and writer of the environment (`LAKE_ASSETS_HOME` and so on).
 
-A field `x` of group `g` is `LAKE_ASSETS_G_X`; a field without a group is `LAKE_ASSETS_X`.
+A field `x` of group `g` is `LAKE_ASSETS_G_X`; a field without a group is `LAKE_ASSETS_X`. Each may
+be in a file or said by a command instead: that is `indirect`'s.
 """
 
 import contextlib
@@ -12,13 +13,20 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 from pydantic_settings import SettingsError as UnreadableError
 
 from lake_assets.errors import LakeError, SettingsError
 from lake_assets.model.lake_uri import S3, LakeUri, is_address
 from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
+from lake_assets.settings.group import Group
+from lake_assets.settings.indirect import direct_values, value_of
 from lake_assets.settings.schema import Settings
 
 _G = TypeVar("_G", bound=BaseModel)
@@ -45,6 +53,36 @@ class _Environment(Settings, BaseSettings):
         extra="ignore",
         frozen=True,
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment; pydantic's own way to files knows other names."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        assert isinstance(env_settings, EnvSettingsSource)  # noqa: S101 - pydantic's promise
+        # It has their names in lower case, whatever case they were set in.
+        given = {name.upper(): value or "" for name, value in env_settings.env_vars.items()}
+        direct = direct_values(given, variables())
+        env_settings.env_vars = {name.lower(): value for name, value in direct.items()}
+        return init_settings, env_settings
+
+
+def variables() -> tuple[str, ...]:
+    """The names of all settings' variables."""
+    names = []
+    for name, field in Settings.model_fields.items():
+        group = field.annotation
+        if isinstance(group, type) and issubclass(group, Group):
+            names += [f"{_PREFIX}{name}_{inner}".upper() for inner in group.model_fields]
+        else:
+            names.append(f"{_PREFIX}{name}".upper())
+    return tuple(names)
 
 
 def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Settings:
@@ -161,11 +199,12 @@ def secret_of(variable: str) -> SecretStr:
     """A secret that a feed names by its environment variable.
 
     Raises:
-        SettingsError: it is not set, or ends with a line break or the like.
+        SettingsError: it is not set, or ends with a line break or the like; or as `value_of`.
     """
-    value = os.environ.get(variable, "")
+    value = value_of(os.environ, variable)
     if not value:
-        raise SettingsError(variable, "is not set, and a feed needs it", "Set the variable")
+        step = f"Set the variable, or {variable}_FILE or {variable}_COMMAND"
+        raise SettingsError(variable, "is not set, and a feed needs it", step)
     if not value.isprintable():
         fact = "has a character that is not printable, such as a line's end"
         raise SettingsError(variable, fact, "Correct the variable")

@@ -122,13 +122,15 @@ def _watch(
     if holder.owner == CLI or not observed.is_beater_ours:
         return Action(kind=Kind.NOTHING, why=Why.NOT_OURS, detail=name), None
     if asked and asked.process == holder.process:
-        if observed.now - asked.at <= policy.end_within_s:
+        within_s = policy.end_within_s if asked.is_at_fault else policy.finish_within_s
+        if observed.now - asked.at <= within_s:
             return Action(kind=Kind.NOTHING, why=Why.ENDING, detail=name), asked
         return Action(kind=Kind.KILL, why=Why.STUBBORN, detail=name), asked
     fault = _fault(holder, observed.now, policy)
-    if fault:
-        action = Action(kind=Kind.ASK_TO_END, why=fault, detail=name)
-        return action, Asked(process=holder.process, at=observed.now)
+    if fault or observed.is_outdated:
+        action = Action(kind=Kind.ASK_TO_END, why=fault or Why.OUTDATED, detail=name)
+        asked = Asked(process=holder.process, at=observed.now, is_at_fault=fault is not None)
+        return action, asked
     return _praise(holder, observed, policy), None
 
 
@@ -160,12 +162,22 @@ def _start(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     """Nothing runs and nothing is on its way: start, now or later."""
     backoff = _count_death(observed, memory.backoff, policy)
     memory = replace(memory, backoff=backoff)
+    if _may_server_end(observed, policy):
+        return Action(kind=Kind.NOTHING, why=Why.SERVER_ENDS), memory
     wait_s = backoff.not_before - observed.now
     # A wait longer than any that is ever asked for is a clock's doing, and no reason to wait.
     if 0 < wait_s <= policy.longest_delay_s:
         detail = f"{backoff.failures} in a row, {wait_s:.0f} s to go"
         return Action(kind=Kind.NOTHING, why=Why.BACKING_OFF, detail=detail), memory
     return Action(kind=Kind.START, why=Why.ABSENT), memory
+
+
+def _may_server_end(observed: Observed, policy: Policy) -> bool:
+    """Whether streams that are started now may be ended at once with the code server that asks."""
+    ended = observed.last_ended
+    if ended is None or not ended.is_by_others:
+        return False
+    return ended.ended_ago_s < min(policy.server_ends_within_s, observed.loaded_ago_s)
 
 
 def _count_death(observed: Observed, backoff: Backoff, policy: Policy) -> Backoff:

@@ -44,6 +44,9 @@ class EndedRun:
     ended_at: float
     """Seconds since 1970, for what is shown."""
 
+    is_by_others: bool = False
+    """Whether a signal ended it that was not the supervisor's."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Writer:
@@ -81,6 +84,12 @@ class Observed:
     is_run_of_feed: bool = False
     """Whether that run is one of a feed with a schedule, and not of the streams."""
 
+    loaded_ago_s: float = 0.0
+    """Since whoever asks has loaded its code."""
+
+    is_outdated: bool = False
+    """Whether its code is older than that of whoever asks."""
+
     is_wanted: bool = True
     """Whether any feed is to be run without pause."""
 
@@ -108,6 +117,7 @@ class Why(StrEnum):
     """Reasons, in the words a user reads on the sensor's page."""
 
     ABSENT = "no run of the streams exists"
+    SERVER_ENDS = "a signal ended the streams; perhaps it ends their code server, too"  # a deploy
     UNWANTED = "every feed runs on a schedule of its own"
     BACKING_OFF = "the streams died; waiting before they are started again"
     HEALTHY = "the streams are running"
@@ -124,6 +134,7 @@ class Why(StrEnum):
     SURPLUS = "another run does the work"
     SILENT = "no heartbeat"  # hung in the main thread, or SIGSTOP
     STALLED = "no progress"  # heartbeats go on, batches do not
+    OUTDATED = "the code has changed since the streams were started"  # a deploy: once
     STUBBORN = "it did not end when asked"
 
 
@@ -166,6 +177,14 @@ class Policy:
     end_within_s: float = 20.0
     """Between SIGTERM and SIGKILL. The batch in hand is finished in it, if it can be; a kill costs
     only the work of that batch."""
+
+    finish_within_s: float = 110.0
+    """Likewise of streams whose code is older: a batch of millions of rows may take a minute, and
+    containers are given two."""
+
+    server_ends_within_s: float = 10.0
+    """From the end of streams that a signal ended to that of their code server, which still looks,
+    and could start streams that end with it. One that was loaded later does not wait."""
 
     first_delay_s: float = 2.0
     """Before the first restart; doubled for each death in a row."""

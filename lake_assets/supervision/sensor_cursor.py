@@ -32,6 +32,8 @@ class Asked:
 
     process: ProcessId
     at: float
+    is_at_fault: bool = True
+    """Whether something is wrong with it; its code may just be older."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

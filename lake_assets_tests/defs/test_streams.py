@@ -17,7 +17,9 @@ from dagster._core.scheduler.instigation import (
 )
 from deltalake import write_deltalake
 
+from lake_assets.defs.code_version import CODE, code_version
 from lake_assets.defs.internals.materializations import latest_ids
+from lake_assets.defs.processes import FAULT, has_died, is_ended_by_others
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.streams import build, job, run_tags
 from lake_assets.errors import ExpectationFailedError
@@ -316,11 +318,35 @@ def test_streams_end_with_a_run_that_is_interrupted_between_two_events(
     with pytest.raises(dg.DagsterExecutionInterruptedError):
         job(prompt, [GAMES], stream).execute_in_process(instance=instance)
     assert closed == [True]
+    (run,) = instance.get_runs()
+    assert run.status is dg.DagsterRunStatus.FAILURE
+    assert not has_died(run)
+    assert is_ended_by_others(run)
+
+
+@pytest.mark.parametrize("is_at_fault", [False, True])
+def test_streams_that_a_signal_ends_are_cancelled_unless_for_a_fault(
+    settings, instance, is_at_fault
+):
+    def stream(_settings, _feeds, _locate, *, owner):
+        yield Tick()
+        if is_at_fault:
+            instance.add_run_tags(owner, {FAULT: "no progress"})
+        signal.raise_signal(signal.SIGTERM)
+        pytest.fail("streams went on after an interrupt")
+
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        job(settings, [GAMES], stream).execute_in_process(instance=instance)
+    (run,) = instance.get_runs()
+    expected = dg.DagsterRunStatus.FAILURE if is_at_fault else dg.DagsterRunStatus.CANCELED
+    assert run.status is expected
+    assert has_died(run) is is_at_fault
+    assert is_ended_by_others(run) is not is_at_fault
 
 
 def test_the_job_is_one_at_a_time_for_a_lake_and_never_overdue(settings, lake):
     streams = build(settings, [GAMES]).get_job_def("streams")
-    assert streams.tags == run_tags(lake)
+    assert streams.tags == {**run_tags(lake), CODE: code_version(settings, [GAMES])}
     assert streams.tags["lake_assets/streams"] == streams.tags["lake_assets/lake"] == lake
     assert streams.tags["dagster/max_runtime"] == "0"
 

@@ -34,6 +34,8 @@ from lake_assets_tests.supervision.situations import (
 
 NOTHING, START = Kind.NOTHING, Kind.START
 
+SIGNALLED = replace(ended(Ending.STOPPED, ago_s=5.0), is_by_others=True)
+
 SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
     # nothing there
     "an empty lake": (Observed(now=NOW, is_locked=False), START, Why.ABSENT, None),
@@ -42,6 +44,16 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
     ),
     "a run died just now": (free(last_ended=ended()), NOTHING, Why.BACKING_OFF, None),
     "a run died a while ago": (free(last_ended=ended(ago_s=2.0)), START, Why.ABSENT, None),
+    "a signal ended the last run, and perhaps the code server": (
+        replace(free(last_ended=SIGNALLED), loaded_ago_s=60.0), NOTHING, Why.SERVER_ENDS, None,
+    ),
+    "a signal ended the last run and no code server": (
+        replace(free(last_ended=replace(SIGNALLED, ended_ago_s=10.0)), loaded_ago_s=60.0),
+        START, Why.ABSENT, None,
+    ),
+    "a signal ended the last run and its code server": (
+        replace(free(last_ended=SIGNALLED), loaded_ago_s=4.0), START, Why.ABSENT, None,
+    ),
     "no feed is run without pause": (
         Observed(now=NOW, is_locked=False, is_wanted=False), NOTHING, Why.UNWANTED, None,
     ),
@@ -108,6 +120,17 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
         Observed(now=NOW, is_locked=True, runs=(run(age_s=60),)),
         NOTHING, Why.UNKNOWN_HOLDER, None,
     ),
+    "its code is older": (
+        replace(held(beat(), run()), is_outdated=True), Kind.ASK_TO_END, Why.OUTDATED, None,
+    ),
+    "its code is older and it waits for the broker": (
+        replace(held(beat(waiting_for="Kafka"), run()), is_outdated=True),
+        Kind.ASK_TO_END, Why.OUTDATED, None,
+    ),
+    "its code is older and it hangs": (
+        replace(held(beat(silent_s=61), run()), is_outdated=True),
+        Kind.ASK_TO_END, Why.SILENT, None,
+    ),
     # others
     "the command line streams": (held(beat(CLI), ours=False), NOTHING, Why.NOT_OURS, None),
     "the command line hangs": (
@@ -168,6 +191,16 @@ def test_a_process_that_does_not_end_is_killed_after_its_time():
     action, memory = look(replace(hung, now=NOW + 20), memory)
     assert (action.kind, action.why) == (Kind.NOTHING, Why.ENDING)
     action, memory = look(replace(hung, now=NOW + 21), memory)
+    assert (action.kind, action.why) == (Kind.KILL, Why.STUBBORN)
+
+
+def test_streams_with_older_code_may_finish_what_they_are_at():
+    outdated = replace(held(beat(), run()), is_outdated=True)
+    _, memory = look(outdated)
+    later = replace(outdated, now=NOW + 100, beat=replace(beat(), at=NOW + 100))
+    action, memory = look(later, memory)
+    assert action.why is Why.ENDING
+    action, _ = look(replace(later, now=NOW + 111), memory)
     assert (action.kind, action.why) == (Kind.KILL, Why.STUBBORN)
 
 

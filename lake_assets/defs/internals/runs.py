@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import dagster as dg
+from dagster._core.events import RunFailureReason
 from dagster._core.storage.tags import (
     ASSET_PARTITION_RANGE_END_TAG,
     ASSET_PARTITION_RANGE_START_TAG,
+    RUN_FAILURE_REASON_TAG,
 )
 
 NO_LIMIT = {"dagster/max_runtime": "0"}
@@ -28,6 +30,17 @@ def tag_run(instance: dg.DagsterInstance, run_id: str, tags: Mapping[str, str]) 
 def fail_run(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
     """Mark a run failed whose process is not there to say so."""
     instance.report_run_failed(run, why)
+
+
+def say_canceling(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
+    """Have a run that an interrupt ends count as cancelled, and not as failed."""
+    instance.report_run_canceling(run, why)
+
+
+def was_interrupted(run: dg.DagsterRun) -> bool:
+    """Whether a failed run failed for a signal that asked it to end."""
+    reason = RunFailureReason.UNEXPECTED_TERMINATION.value
+    return run.tags.get(RUN_FAILURE_REASON_TAG) == reason
 
 
 def cancel_run(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> None:
