@@ -86,11 +86,17 @@ class Deployment:
         quick = dict.fromkeys(("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS"), QUICK_JAVA)
         return {**image, **quick, **own, **self._given, "PYTHONPATH": str(ROOT)}
 
-    def start(self, service: str, **changed: str) -> None:
-        """Start what a container would run, as its image's entrypoint does."""
+    def start(self, service: str, as_: str | None = None, **changed: str) -> None:
+        """Start what a container would run, as its image's entrypoint does.
+
+        Args:
+            service: compose's name for it.
+            as_: another name, of one more of the same.
+            changed: variables that are otherwise.
+        """
         command = [self._word(word) for word in self._compose["services"][service]["command"]]
         with (self.folder / f"{service}.log").open("ab") as log:
-            self._processes[service] = subprocess.Popen(  # noqa: S603 - our own
+            self._processes[as_ or service] = subprocess.Popen(  # noqa: S603 - our own
                 ["/bin/sh", str(DOCKER / "entrypoint.sh"), *command],
                 cwd=self.folder / "data",
                 env={**self.environment(service), **changed},
@@ -150,6 +156,11 @@ class Deployment:
             self._seen |= {one.pid: one for one in (outer, *outer.children(recursive=True))}
         group = self._processes[service].pid
         return [one for one in self._seen.values() if _lives(one) and _group(one) == group]
+
+    def command_lines(self) -> str:
+        """Of all that runs."""
+        running = [one for service in self._processes for one in self.processes(service)]
+        return "\n".join(" ".join(one.cmdline()) for one in running)
 
     def end(self) -> None:
         """Kill all there is."""

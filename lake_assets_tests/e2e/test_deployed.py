@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from lake_assets_tests.e2e.deployment import Deployment
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import gold_of, silver_of
+from lake_assets_tests.services.secured import MARKER
 from lake_assets_tests.spark.standalone import run_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -37,7 +39,7 @@ expectations: [{{name: has_score, sql: "score >= 0", action: drop}}]
 gold: [{{name: best, sql: "select count(*) as plays from silver", schedule: "0 0 1 1 *"}}]
 """
 
-PASSWORD = "pass/word @of: mine"  # noqa: S105 - made up
+PASSWORD = f"{MARKER}/word @of: mine"
 
 TAKEN = "another process runs the streams of this lake"
 
@@ -91,9 +93,10 @@ class World:
             '"code"': '"127.0.0.1"',
             "port: 5432": f"port: {self.port}",
         }
+        marked = {**self.s3.options, "aws_secret_access_key": MARKER}
         secrets = {
             "postgres_password": PASSWORD + "\n",
-            "storage_options": json.dumps(self.s3.options, indent=1) + "\n",
+            "storage_options": json.dumps(marked, indent=1) + "\n",
         }
         given = {
             "DAGSTER_POSTGRES_HOST": "127.0.0.1",
@@ -130,8 +133,8 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[int]:
-    """A server with two databases of the user `dagster`, who has a password; its port."""
+def postgres() -> Iterator[tuple[Postgres, int]]:
+    """A server with two databases of the user `dagster`, who has a password, and its port."""
     # A short path: that of a socket has 107 characters.
     with tempfile.TemporaryDirectory(prefix="pg") as place:
         Path(place).chmod(0o755)
@@ -148,12 +151,12 @@ def postgres() -> Iterator[int]:
                 for name in ("one", "two"):
                     own = sql.SQL("alter database {} owner to dagster")
                     connection.execute(own.format(sql.Identifier(name)))
-            yield port
+            yield server, port
 
 
 @pytest.fixture
 def world(connected, services, s3, bucket, tmp_path, postgres):
-    return World(connected, s3, bucket, services, tmp_path, postgres)
+    return World(connected, s3, bucket, services, tmp_path, postgres[1])
 
 
 @contextmanager
@@ -250,6 +253,77 @@ def test_a_deploy_restarts_streams_once_and_a_second_dagster_starts_none(
         found = runs(first)
         assert sorted(found.values()) == ["CANCELED", "STARTED"]
         assert found[before] == "CANCELED"
+        assert MARKER not in first.command_lines()
+    _ensure_no_secret(world, first)
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(1200)
+def test_whatever_dies_of_a_deployment_streams_come_back_once(world, postgres):
+    world.declare("games", "uno")
+    with running(world.deployment("one", "local[2]"), "daemon", "webserver") as found:
+        world.produce("uno", 1_000)
+        world.wait_for_rows()
+        wait_for(found.is_served, "the page", within_s=120)
+        for act in (
+            _new_code_after_the_server_alone_died,
+            _server_and_runs_die,
+            _second_daemon_comes,
+            _daemon_dies,
+            partial(_postgres_restarts, postgres[0]),
+        ):
+            world.produce("uno", 5_000)
+            act(world, found)
+            world.produce("uno", 500)
+            world.wait_for_rows()
+            wait_for(lambda: statuses(found).count("STARTED") == 1, "one run", within_s=120)
+
+
+def _new_code_after_the_server_alone_died(world, found):
+    """Its runs go on without it: the new one asks them to end, once."""
+    (before,) = runs(found)
+    found.kill_server()
+    world.declare("chess", "chess")
+    world.produce("chess", 500)
+    found.start("code")
+    found.wait_for_code()
+    wait_for(lambda: runs(found).get(before) == "CANCELED", lambda: str(runs(found)), within_s=120)
+    world.wait_for_rows()
+    assert sorted(statuses(found)) == ["CANCELED", "STARTED"]
+
+
+def _server_and_runs_die(world, found):
+    known = runs(found)
+    found.kill("code")
+    found.start("code")
+    wait_for(lambda: len(runs(found)) > len(known), "a run", within_s=180)
+    world.wait_for_rows()
+    assert len(runs(found)) == len(known) + 1
+
+
+def _second_daemon_comes(world, found):
+    known = runs(found)
+    found.start("daemon", as_="daemon-2")
+    found.kill("code")
+    found.start("code")
+    world.wait_for_rows()
+    assert len(runs(found)) == len(known) + 1
+    found.kill("daemon-2")
+
+
+def _daemon_dies(world, found):
+    known = runs(found)
+    found.kill("daemon")
+    found.start("daemon")
+    world.wait_for_rows()
+    assert runs(found) == known
+
+
+def _postgres_restarts(server, world, _):
+    server.stop()
+    time.sleep(15)  # longer than the fence of a run waits between two looks at its record
+    server.start()
+    world.wait_for_rows()
 
 
 def _plays(world):
@@ -269,3 +343,19 @@ def _ensure_second_starts_none(world, master, first, monkeypatch):
         (run,) = runs(first)
         said = partial(said_by_supervisor, second, monkeypatch)
         wait_for(lambda: TAKEN in said() and run in said(), said, within_s=120)
+
+
+def _ensure_no_secret(world, deployment):
+    """Neither in Dagster's database nor in what is on the disk."""
+    told = {"host": "127.0.0.1", "port": world.port, "user": "dagster", "dbname": "one"}
+    with psycopg.connect(**told, password=PASSWORD) as connection:
+        asked = connection.execute("select tablename from pg_tables where schemaname = 'public'")
+        tables = [name for (name,) in asked]
+        assert "event_logs" in tables
+        for name in tables:
+            query = sql.SQL("select count(*) from {} as t where t::text like %s")
+            found = connection.execute(query.format(sql.Identifier(name)), [f"%{MARKER}%"])
+            assert (name, *found.fetchone()) == (name, 0)
+    files = [path for path in deployment.folder.rglob("*") if path.is_file()]
+    marked = [path for path in files if MARKER.encode() in path.read_bytes()]
+    assert {path.parent for path in marked} == {deployment.folder / "secrets"}

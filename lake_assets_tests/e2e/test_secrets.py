@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
+import psutil
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
@@ -36,6 +37,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 
 P = "LAKE_ASSETS_"
+
+OPTIONS, PASSWORD = "KAFKA_OPTIONS", "REGISTRY_PASSWORD"
 
 FEED = """\
 feed: games
@@ -137,11 +140,17 @@ def environment(home, secured, secured_registry) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def shell(home, environment) -> Shell:
-    """A shell with all of it."""
+def shell(home, environment, tmp_path_factory) -> Shell:
+    """A shell with all of it: some in variables, some in a file, and some said by a command."""
     (home / "dagster").mkdir()
     (home / "dagster" / "dagster.yaml").write_text((ROOT / "dagster.yaml").read_text())
-    return Shell(environment, home / "said")
+    secrets = tmp_path_factory.mktemp("secrets")
+    given = dict(environment)
+    for name in (OPTIONS, PASSWORD):
+        (secrets / name).write_text(given.pop(P + name) + "\n")
+    given[f"{P}{OPTIONS}_FILE"] = str(secrets / OPTIONS)
+    given[f"{P}{PASSWORD}_COMMAND"] = f"cat '{secrets / PASSWORD}'"
+    return Shell(given, home / "said")
 
 
 def traces() -> set[bytes]:
@@ -174,6 +183,12 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     process.wait(timeout=120)
 
 
+def command_lines(process: "subprocess.Popen[bytes]") -> bytes:
+    """Of it and all that it started."""
+    started = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    return "\n".join(" ".join(one.cmdline()) for one in started).encode()
+
+
 @pytest.mark.timeout(1200)
 def test_no_secret_is_left_anywhere(home, shell, environment, monkeypatch, caplog):
     for words in (
@@ -189,13 +204,13 @@ def test_no_secret_is_left_anywhere(home, shell, environment, monkeypatch, caplo
     in_url = shell.but(
         REGISTRY_URL=environment[f"{P}REGISTRY_URL"].replace("https://", login),
         REGISTRY_USER=None,
-        REGISTRY_PASSWORD=None,
+        REGISTRY_PASSWORD_COMMAND=None,
     )
     for words in (("services", "status"), ("produce", "--events", "10")):
         code, said = in_url.run(*words)
         assert code == 0, said
 
-    refused = shell.but(KAFKA_OPTIONS=wrong_kafka(environment))
+    refused = shell.but(KAFKA_OPTIONS=wrong_kafka(environment), KAFKA_OPTIONS_FILE=None)
     for words in (
         ("doctor",),
         ("produce", "--verbose"),
@@ -205,12 +220,14 @@ def test_no_secret_is_left_anywhere(home, shell, environment, monkeypatch, caplo
         assert code == 1, said
     assert "refuses the login" in refused.said()
 
-    unknown = shell.but(REGISTRY_PASSWORD=f"{MARKER} wrong")
+    wrong = f"{MARKER} wrong"
+    unknown = shell.but(REGISTRY_PASSWORD=wrong, REGISTRY_PASSWORD_COMMAND=None)
     code, said = unknown.run("produce", "--verbose")
     assert code == 1, said
     assert "refuses us (401)" in said
     waiting = unknown.start(*COMMAND, "stream", "--lake", str(home / "other"))
     wait_for_reason(home / "other", "refuses us (401)")
+    (home / "said" / "processes.txt").write_bytes(command_lines(waiting))
     end(waiting)
 
     job = [sys.executable, "-m", "dagster", "job", "execute", "-m", "lake_assets.definitions"]
