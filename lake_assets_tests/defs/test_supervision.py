@@ -1,17 +1,22 @@
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import dagster as dg
 import pytest
 from dagster import DagsterRunStatus as Status
 
 from lake_assets.defs.lake_scope import lake_tags
+from lake_assets.defs.processes import FAULT, REPLACED
 from lake_assets.defs.supervision import act, build, observe
 from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.model.processes import ProcessId
 from lake_assets.runtime.processes import boot_id, process_of
-from lake_assets.settings.schema import Settings
+from lake_assets.settings.schema import Settings, StorageSettings
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.state.lease import LakeLease
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import (
     Action,
@@ -41,6 +46,8 @@ def run_feed_a():
 Tick = Callable[[str | None], dg.SensorResult]
 
 NOW = 1000.0
+
+NOBODY = ProcessId(boot="another", pid=1, start="1")
 
 
 @pytest.fixture
@@ -130,6 +137,24 @@ def test_where_every_feed_has_a_schedule_nothing_is_started(settings, instance):
     assert result.skip_reason.skip_message == Why.UNWANTED
 
 
+def test_a_lake_that_another_machine_has_the_lease_of_gets_no_streams(
+    settings, instance, s3, bucket, tmp_path
+):
+    storage = StorageSettings(options=s3.options)
+    settings = settings.model_copy(update={"lake": Path(f"s3://{bucket}/lake"), "storage": storage})
+    (sensor,) = build(settings, [GAMES]).sensors or ()
+    context = dg.build_sensor_context(instance=instance)
+    root, options = settings.lake_root, settings.storage.secrets
+    theirs = LakeLease(root=root, options=options, state_dir=tmp_path / "theirs")
+    with theirs.held(lambda _: False):
+        refused = sensor(context)
+        assert not refused.run_requests
+        said = refused.skip_reason.skip_message
+        assert said.startswith(Why.ELSEWHERE)
+        assert f"state folder {tmp_path / 'theirs'}" in said
+    assert len(sensor(context).run_requests) == 1
+
+
 def test_a_run_of_a_feed_that_has_the_lock_is_told_from_streams(settings, instance, lake, observed):
     tags = lake_tags(lake)
     kept = {
@@ -164,6 +189,17 @@ def test_a_process_that_hangs_is_asked_to_end(instance, sleeper):
     seen = Observed(now=0, is_locked=True, beat=beat, is_beater_alive=True, is_beater_ours=True)
     act(Action(kind=Kind.ASK_TO_END, why=Why.SILENT), seen, instance)
     assert sleeper.wait(10) in {None, -signal.SIGTERM}
+
+
+@pytest.mark.parametrize(
+    ("why", "tag"), [(Why.STALLED, FAULT), (Why.OUTDATED, REPLACED), (Why.STUBBORN, FAULT)]
+)
+def test_why_a_run_is_asked_to_end_is_noted_at_it(run, instance, why, tag):
+    run_id = run(Status.STARTED)
+    gone = own_heartbeat(run_id, progressed_at=NOW, waiting_for=None)
+    seen = Observed(now=0, is_locked=True, beat=replace(gone, process=NOBODY))
+    act(Action(kind=Kind.ASK_TO_END, why=why), seen, instance)
+    assert instance.get_run_by_id(run_id).tags.keys() & {FAULT, REPLACED} == {tag}
 
 
 def test_an_empty_instance_is_observed(observed):
