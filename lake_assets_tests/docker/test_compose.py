@@ -4,12 +4,17 @@ import json
 import re
 import stat
 import subprocess
+import zipfile
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
+import pyspark
 import pytest
 import yaml
 from dagster._cli import create_dagster_cli
+from dagster._daemon.cli import create_dagster_daemon_cli
+from dagster_webserver.cli import dagster_webserver
 
 from lake_assets.cli.lazy_commands import load
 from lake_assets.settings.load import load_settings
@@ -127,13 +132,42 @@ def test_a_refresh_finds_cores_beside_the_streams():
     assert 2 * int(conf["spark.cores.max"]) <= cores
 
 
-def test_each_command_of_dagsters_is_one():
-    code = OURS["code"]["command"][2:]
-    command = create_dagster_cli()
-    while code and not code[0].startswith("-"):
-        command = command.get_command(None, code.pop(0))
+PROGRAMS = {
+    "dagster": create_dagster_cli,
+    "dagster-daemon": create_dagster_daemon_cli,
+    "dagster-webserver": lambda: dagster_webserver,
+}
+
+
+def dagsters():
+    """Commands that containers run, and that ask how they are."""
+    for service in OURS.values():
+        command = service["command"]
+        yield command[1:] if command[0] == "code-server.sh" else command
+        yield service.get("healthcheck", {}).get("test", ["CMD", ""])[1:]
+
+
+@pytest.mark.parametrize(
+    "words", [words for words in dagsters() if words[0] in PROGRAMS], ids=" ".join
+)
+def test_each_command_of_dagsters_is_one(words):
+    command, words = PROGRAMS[words[0]](), words[1:]
+    while hasattr(command, "commands"):
+        command, words = command.commands[words[0]], words[1:]
     options = {name for option in command.params for name in option.opts}
-    assert {word for word in code if word.startswith("--")} <= options
+    assert {word for word in words if word.startswith("--")} <= options
+
+
+def test_each_class_of_sparks_is_in_its_jars():
+    executor = re.findall(r"org\.apache\.spark\.[\w.]+", (DOCKER / "spark-executor.sh").read_text())
+    named = [
+        *executor,
+        *(word for word in strings(SERVICES) if word.startswith("org.apache.spark")),
+    ]
+    assert len({*named}) == 3
+    jars = (Path(pyspark.__file__).parent / "jars").glob("spark-*.jar")
+    there = {name for jar in jars for name in zipfile.ZipFile(jar).namelist()}
+    assert {f"{name.replace('.', '/')}.class" for name in named} <= there
 
 
 def test_each_command_of_ours_is_one():
