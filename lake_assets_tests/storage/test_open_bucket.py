@@ -1,10 +1,10 @@
-"""What a store promises, in a container of Azurite; with `--azurite` only."""
+"""A container of Azure: its account; what a store promises there, with `--azurite` only."""
 
 from uuid import uuid4
 
 import pytest
 
-from lake_assets.errors import LakeError, NoBucketError
+from lake_assets.errors import LakeError, NoBucketError, SettingsError
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.conditional import ConditionalFile
 from lake_assets.storage.conditions import ensure_conditions
@@ -13,6 +13,16 @@ from lake_assets_tests.storage.contract import Place, StoreContract
 
 PAGE = 5_000
 """Names that it tells at once."""
+
+
+HERE = LakeUri.parse("abfss://box@acc.dfs.core.windows.net/lake")
+
+
+@pytest.mark.parametrize("name", ["azure_storage_account_name", "account_name", "ACCOUNT_NAME"])
+def test_address_and_options_may_both_name_the_account(name):
+    assert ObjectStore(HERE, {name: "acc", "azure_storage_account_key": "eA=="}).root == HERE
+    with pytest.raises(SettingsError, match="name another account than the address, 'other'"):
+        ObjectStore(HERE, {name: "other", "azure_storage_account_key": "eA=="})
 
 
 @pytest.fixture
