@@ -29,7 +29,7 @@ jclouds.provider=transient
 jclouds.identity=local
 jclouds.credential=local
 """
-"""Files are in memory. Of `transient-nio2`, the other way, lists fail with 400 while a file is put."""
+"""Files are in memory. Of `transient-nio2`, the other way, lists fail while a file is put (400)."""
 
 _JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-DLOG_LEVEL=warn")
 

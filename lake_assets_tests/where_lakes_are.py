@@ -14,6 +14,7 @@ from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Settings, StorageSettings
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.open_store import lake_of
+from lake_assets_tests.storage.azurite import Azurite
 from lake_assets_tests.storage.servers import S3Server
 
 BUCKET = "lakes"
@@ -22,14 +23,14 @@ BUCKET = "lakes"
 Located = Callable[[Settings], Settings]
 
 
-def located_in(server: S3Server | None) -> Located:
+def located_in(server: S3Server | Azurite | None) -> Located:
     """Has a lake of some settings be where it is to be, and no other lake."""
 
     def located(settings: Settings) -> Settings:
         if server is None:
             return settings
         storage = StorageSettings(options=server.options)
-        lake = Path(f"s3://{BUCKET}/{uuid4().hex}")
+        lake = Path(f"{server.address(BUCKET)}/{uuid4().hex}")
         return settings.model_copy(update={"lake": lake, "storage": storage})
 
     return located

@@ -181,7 +181,8 @@ class LakeUri:
             fact = "does not name its account, which Spark asks for"
             step = f"Write abfss://{self.bucket}@<account>.dfs.core.windows.net/{self.path}"
             raise LakeError(str(self), fact, step)
-        scheme = {S3: "s3a", AZURE: "abfss"}.get(self.scheme, self.scheme)
+        # Not `abfss`, which takes no endpoint without TLS: a property says whether TLS is used.
+        scheme = {S3: "s3a", AZURE: "abfs"}.get(self.scheme, self.scheme)
         return f"{scheme}://{self.bucket}/{self.path}"
 
     def for_deltalake(self) -> str:

@@ -26,14 +26,20 @@ _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\[\]^|\\?#]|%[0-9A-Fa-f]{2}")
 finds no history."""
 
 
-def address_complaint(path: Path, *, takes_s3: bool = False) -> str | None:
-    """What is wrong with a path that may be an address, or None; `takes_s3`: what is said then."""
+def address_complaint(path: Path, *, takes_buckets: bool = False) -> str | None:
+    """What is wrong with a path that may be an address, or None.
+
+    Args:
+        path: as it was given.
+        takes_buckets: whether addresses of some stores are taken.
+    """
     scheme = _ADDRESS.match(str(path))
     if scheme is None:
         return None
     if scheme[1].lower() == "file":
         return "is an address: write the folder's path alone, without file://"
-    kinds = "folders of this machine and s3:// are" if takes_s3 else "folders of this machine are"
+    buckets = ", s3:// and abfss:// are"
+    kinds = f"folders of this machine{buckets if takes_buckets else ' are'}"
     return f"is an address ({scheme[1]}://…), and only {kinds} supported yet"
 
 

@@ -22,7 +22,7 @@ from pydantic_settings import (
 from pydantic_settings import SettingsError as UnreadableError
 
 from lake_assets.errors import LakeError, SettingsError
-from lake_assets.model.lake_uri import S3, LakeUri, is_address
+from lake_assets.model.lake_uri import AZURE, S3, LakeUri, is_address
 from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.group import Group
@@ -148,10 +148,10 @@ def _folder(name: str, path: Path, *, is_option: bool) -> Path:
     Raises:
         SettingsError: it is an address, or tables could not lie there.
     """
-    if name == "lake" and (bucket := _in_s3(path)) is not None:
+    if name == "lake" and (bucket := _in_bucket(path)) is not None:
         return bucket
     whole = path.expanduser().absolute()
-    complaint = address_complaint(path, takes_s3=name == "lake")
+    complaint = address_complaint(path, takes_buckets=name == "lake")
     if complaint is None and name != "feeds":
         # Delta's library follows links before it takes a path for an address.
         places = (whole, Path(os.path.realpath(whole)))
@@ -162,8 +162,8 @@ def _folder(name: str, path: Path, *, is_option: bool) -> Path:
     return whole
 
 
-def _in_s3(path: Path) -> Path | None:
-    """A path in a bucket as it is kept, `s3:/bucket/path`; None of what is in none of S3's.
+def _in_bucket(path: Path) -> Path | None:
+    """A path in a bucket as it is kept, `s3:/bucket/path`; None of what is in none of these.
 
     Raises:
         SettingsError: deltalake does not find all that it puts there.
@@ -174,7 +174,7 @@ def _in_s3(path: Path) -> Path | None:
         place = LakeUri.parse(str(path))
     except LakeError:
         return None  # the complaint about addresses says so
-    if place.scheme != S3:
+    if place.scheme not in {S3, AZURE}:
         return None
     if place.for_deltalake() != str(place):
         # deltalake (1.6.6) looks for checkpoints under a name that is encoded twice.
@@ -217,9 +217,10 @@ def jvm_options() -> list[str]:
     return [os.environ[name] for name in names if name in os.environ]
 
 
-def aws_environment() -> dict[str, str]:
-    """What the environment says about AWS: servers, regions, a login."""
-    return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+def store_environment() -> dict[str, str]:
+    """What the environment says about AWS and Azure: servers, regions, a login."""
+    names = ("AWS_", "AZURE_")
+    return {name: value for name, value in os.environ.items() if name.startswith(names)}
 
 
 def openlineage_environment() -> dict[str, str]:

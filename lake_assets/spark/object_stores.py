@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from lake_assets.errors import SettingsError
-from lake_assets.model.lake_uri import S3, LakeUri
+from lake_assets.model.lake_uri import AZURE, S3, LakeUri
+from lake_assets.spark.azure_containers import azure_properties
 
 _ACCESS_KEY = ("aws_access_key_id", "access_key_id")
 _SECRET_KEY = ("aws_secret_access_key", "secret_access_key")
@@ -109,25 +110,28 @@ class HadoopProperties:
 def hadoop_properties(
     root: LakeUri, options: Mapping[str, str], environment: Mapping[str, str]
 ) -> HadoopProperties:
-    """What has Spark read a lake: nothing on a disk; the bucket's own properties of S3.
+    """What has Spark read a lake: nothing on a disk; the bucket's own properties of S3 or Azure.
 
     Args:
         root: of the lake.
         options: of its store, as `storage.open_bucket.open_bucket` takes them.
-        environment: `AWS_…` of it, which stands where an option is missing.
+        environment: `AWS_…` and `AZURE_…` of it, which stand where an option is missing.
 
     Raises:
         SettingsError: Spark cannot read such a store, or cannot heed an option.
     """
     if root.is_local:
         return HadoopProperties(plain={}, secret={})
+    given = {name.lower(): value for name, value in options.items()}
+    around = {name.lower(): value for name, value in environment.items()}
+    if root.scheme == AZURE:
+        shown, hidden = azure_properties(root, given, around)
+        return HadoopProperties(plain=shown, secret=hidden)
     if root.scheme != S3:
         fact = "is in a store for which Spark has no connector here"
-        step = "Keep the lake in S3, or on a local or mounted disk"
+        step = "Keep the lake in S3 or Azure, or on a local or mounted disk"
         raise SettingsError(str(root), fact, step)
-    given = {name.lower(): value for name, value in options.items()}
     _ensure_heeded(root, given)
-    around = {name.lower(): value for name, value in environment.items()}
     login, secret = _login(root, given, around)
     plain = {
         **_address(root, given, around),

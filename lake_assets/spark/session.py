@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from lake_assets.errors import LakeAssetsError, RuntimeSetupError
 from lake_assets.runtime.class_archive import using_options
 from lake_assets.runtime.setup import Runtime
-from lake_assets.settings.load import aws_environment, spark_class_path, temporary_environment
+from lake_assets.settings.load import spark_class_path, store_environment, temporary_environment
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.cluster import (
     archives,
@@ -81,6 +81,8 @@ def properties(settings: Settings, runtime: Runtime) -> dict[str, str]:
         # A batch's metadata is kept for this many batches; each is a few small files.
         "spark.sql.streaming.minBatchesToRetain": "20",
         # What plans, the UI and event logs say of a source's options; Spark's own misses keys.
+        # Spark's own, and Azure's keys: Hadoop's properties are shown beside Spark's.
+        "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|account[.]key",
         "spark.sql.redaction.options.regex": "(?i)url|password|secret|token|jaas|[.]key",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.driver.extraJavaOptions": _java_options(runtime),
@@ -122,7 +124,7 @@ def _joined(runtime: Runtime, separator: str) -> str:
 def _of_store(settings: Settings) -> HadoopProperties:
     root = settings.lake_root
     return hadoop_properties(
-        root, settings.storage.secrets, {} if root.is_local else aws_environment()
+        root, settings.storage.secrets, {} if root.is_local else store_environment()
     )
 
 

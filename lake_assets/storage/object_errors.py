@@ -19,6 +19,9 @@ _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does no
 
 _REFUSED = (
     "AccessDenied",
+    "AuthenticationFailed",
+    "AuthorizationFailure",
+    "AuthorizationPermissionMismatch",
     "ExpiredToken",
     "Forbidden",
     "InvalidAccessKeyId",
@@ -102,7 +105,7 @@ def unusable(file: LakeUri, what: str, problem: Exception) -> LakeError:
         return StoreAwayError(str(file), fact, step)
     elif _NOT_BUILT in text:
         fact = f"cannot be {what}: its endpoint is none, or is http:// and that is not allowed"
-        step = "Correct the endpoint; to do without encryption, set aws_allow_http to true"
+        step = "Correct the endpoint; to do without encryption, set allow_http to true"
     elif any(word in text for word in _NO_ANSWER):
         fact = f"cannot be {what}: the store does not answer ({first_line(problem)})"
         return StoreAwayError(str(file), fact, "Check its endpoint and the network")

@@ -61,6 +61,7 @@ def _ensure_address(root: LakeUri, name: str, value: str) -> None:
 _KEY_ID = ("aws_access_key_id", "access_key_id")
 _KEY = ("aws_secret_access_key", "secret_access_key")
 _TOKEN = ("aws_session_token", "aws_token", "session_token", "token")
+_ACCOUNT = ("azure_storage_account_name", "account_name")
 
 
 def _without_token(config: Mapping[str, str]) -> dict[str, Any]:
@@ -73,6 +74,16 @@ def _without_token(config: Mapping[str, str]) -> dict[str, Any]:
         return {}
     login = {"access_key_id": key_id, "secret_access_key": key, "token": None, "expires_at": None}
     return {"credential_provider": lambda: login}
+
+
+def _name_account(root: LakeUri, config: dict[str, Any], account: str) -> None:
+    """Have Azure asked of the account that an address names, and refuse options of another one."""
+    given = next((config[name] for name in _ACCOUNT if name in config), None)
+    if given is None:
+        config["account_name"] = account
+    elif given != account:
+        fact = f"name another account than the address, {given!r}"
+        raise SettingsError(f"storage options of {root}", fact, f"Do without {_ACCOUNT[0]}")
 
 
 def for_deltalake(options: Mapping[str, str]) -> dict[str, str]:
@@ -115,7 +126,7 @@ def open_bucket(root: LakeUri, options: Mapping[str, str], *, is_foreign: bool =
             return GCSStore(root.bucket, **more)
         container, _, host = root.bucket.partition("@")
         if host:
-            config.setdefault("account_name", host.partition(".")[0])
+            _name_account(root, config, host.partition(".")[0])
         return AzureStore(container, **more)
     except (BaseError, ValueError, TypeError) as problem:
         # The cause may quote a value, and that may be a secret.

@@ -46,7 +46,7 @@ class Lake:
         self.settings = settings.model_copy(
             update={
                 "feeds": folder,
-                "lake": Path(f"s3://{bucket}/some/lake"),
+                "lake": Path(f"{server.address(bucket)}/some/lake"),
                 "storage": StorageSettings(options=server.options),
                 "spark": SparkSettings(driver_memory="600m"),
                 "stream": StreamSettings(max_rows_per_batch=100),

@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from lake_assets.runtime.jars import GROUPS
 from lake_assets.runtime.setup import ensure_runtime, groups_of
 from lake_assets.settings.schema import Settings
 
@@ -19,7 +18,14 @@ def test_a_store_s_jars_are_for_lakes_in_it_alone(tmp_path):
     on_a_disk = ("spark", "kafka", "registry")
     assert groups_of(Settings(home=tmp_path)) == on_a_disk
     assert groups_of(Settings(home=tmp_path, lake=Path("gs://b/lake"))) == on_a_disk
-    assert groups_of(Settings(home=tmp_path, lake=Path("s3://b/lake"))) == GROUPS
+    assert groups_of(Settings(home=tmp_path, lake=Path("s3://b/lake"))) == (
+        "spark",
+        "s3",
+        "kafka",
+        "registry",
+    )
+    azure = Path("abfss://c@a.dfs.core.windows.net/lake")
+    assert groups_of(Settings(home=tmp_path, lake=azure)) == ("spark", "azure", "kafka", "registry")
 
 
 @pytest.mark.java

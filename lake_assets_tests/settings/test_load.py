@@ -196,7 +196,7 @@ def test_an_address_that_is_given_as_a_folder_is_refused_and_no_folder_is_made(
 
 def test_an_address_that_is_given_as_an_option_is_refused_by_that_name():
     with pytest.raises(SettingsError, match="--lake: is an address"):
-        load_settings(lake=Path("abfss://container@account/lake"))
+        load_settings(lake=Path("gs://bucket/lake"))
 
 
 @pytest.mark.parametrize("name", ["HOME", "LAKE"])
@@ -297,8 +297,14 @@ def test_a_path_in_s3_that_deltalake_encodes_is_refused(monkeypatch, path):
         load_settings()
 
 
+def test_a_container_of_azure_is_taken(monkeypatch):
+    address = "abfss://box@acc.dfs.core.windows.net/lake"
+    monkeypatch.setenv("LAKE_ASSETS_LAKE", address)
+    assert str(load_settings().lake_root) == address
+
+
 @pytest.mark.parametrize("given", ["gs://bucket/lake", "s3://bucket/../x"])
-def test_another_store_than_s3_is_refused_for_a_lake(monkeypatch, given):
+def test_another_store_is_refused_for_a_lake(monkeypatch, given):
     monkeypatch.setenv("LAKE_ASSETS_LAKE", given)
-    with pytest.raises(SettingsError, match="only folders of this machine and s3:// are supported"):
+    with pytest.raises(SettingsError, match="only folders of this machine, s3:// and abfss:// are"):
         load_settings()

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from lake_assets_tests.storage.azurite import Azurite, run_azurite
 from lake_assets_tests.storage.servers import BOTH, S3Server, run_s3
 
 
@@ -22,6 +23,18 @@ def s3proxy() -> Iterator[S3Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def azurite(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Azurite]:
+    """A server that speaks as Azure does, where `--azurite` says that there is one."""
+    program = request.config.getoption("--azurite")
+    if program is None:
+        pytest.skip("needs --azurite")
+    with run_azurite(program, tmp_path_factory.mktemp("azurite")) as server:
+        yield server
+
+
 @pytest.fixture
 def s3(moto: S3Server) -> S3Server:
     """A server; modules whose tests run on both say `either_s3` here."""
@@ -36,14 +49,14 @@ def either_s3(request: pytest.FixtureRequest) -> S3Server:
 
 
 @pytest.fixture
-def lake_server(request: pytest.FixtureRequest) -> S3Server:
+def lake_server(request: pytest.FixtureRequest) -> S3Server | Azurite:
     """What long tests of lakes in a bucket run on; `--s3` says which of the servers."""
-    server: S3Server = request.getfixturevalue(request.config.getoption("--s3"))
+    server: S3Server | Azurite = request.getfixturevalue(request.config.getoption("--s3"))
     return server
 
 
 @pytest.fixture
-def bucket(s3: S3Server) -> str:
+def bucket(s3: S3Server | Azurite) -> str:
     """A bucket of the test's own."""
     name = f"bucket-{uuid4()}"
     s3.make_bucket(name)

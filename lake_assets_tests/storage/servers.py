@@ -44,6 +44,10 @@ class S3Server:
         """A store's options for it, which are deltalake's as well."""
         return {**KEYS, "aws_endpoint": self.url, "aws_allow_http": "true"}
 
+    def address(self, bucket: str) -> str:
+        """Of a bucket, as settings have it."""
+        return f"s3://{bucket}"
+
     def make_bucket(self, bucket: str) -> None:
         httpx.put(f"{self.url}/{bucket}", trust_env=False).raise_for_status()
 

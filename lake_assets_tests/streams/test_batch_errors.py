@@ -56,6 +56,7 @@ S3A = "org.apache.hadoop.fs.s3a."
         (PySparkException(f"x\nCaused by: {S3A}AWSServiceIOException: 503"), Blame.SURROUNDINGS),
         (PySparkException("x\nAccessDeniedException: s3a://b/x: 400"), Blame.SURROUNDINGS),
         (DeltaError("Generic S3 error: Error performing GET http://x"), Blame.SURROUNDINGS),
+        (DeltaError("Generic MicrosoftAzure error: x"), Blame.SURROUNDINGS),
         (PySparkException("TaskKilled (Stage cancelled)"), Blame.SURROUNDINGS),
         (PySparkException("[CAST_INVALID_INPUT] The value 'cancelled' of the type"), Blame.BATCH),
         (OSError(errno.EIO, "Input/output error"), Blame.SURROUNDINGS),
