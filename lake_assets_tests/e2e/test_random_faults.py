@@ -5,7 +5,6 @@ What the feeds declare depends on the sequence (`fault_shapes`). Bounded here; `
 `--lake s3proxy` or `--lake moto` has the lakes in a bucket.
 """
 
-import shutil
 import sys
 from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
@@ -370,7 +369,10 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.settings.state_dir.exists())
     @rule()
     def lose_state(self):
-        shutil.rmtree(self.settings.state_dir)
+        where_lakes_are.lose_state(self.settings)
+        if not self.settings.lake_root.is_local:
+            # The lake gets another id then, and refuses what was of the former.
+            self.kept.clear()
 
     @a_part(is_whole)
     def keep_and_restore_one_table(self, name):
