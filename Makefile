@@ -41,25 +41,29 @@ demo-once: $(JARS) ## The same once, without a UI: produce, stream, refresh, che
 	@exec $(BIN)/lake-assets demo --once $(ARGS)
 
 # Many processes import the same modules: compiled once, whatever the shell asks for.
-test coverage test-bench test-fast: export PYTHONDONTWRITEBYTECODE :=
+test coverage test-bench test-long test-fast: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: test
 test: setup ## Run all tests, with real Kafka, registry, Spark and Dagster
-	$(BIN)/python -m $(PYTEST) -m "not bench" $(ARGS)
+	$(BIN)/python -m $(PYTEST) -m "not (bench or long)" $(ARGS)
 
 # Apart from `test`: measuring makes pure Python take half as long again.
 .PHONY: coverage
 coverage: setup ## Run all tests and say which lines and branches none of them reaches
-	$(BIN)/python -m $(PYTEST) -m "not bench" --cov --cov-report term-missing:skip-covered \
+	$(BIN)/python -m $(PYTEST) -m "not (bench or long)" --cov --cov-report term-missing:skip-covered \
 		$(if $(ARGS),--cov-fail-under 0) $(ARGS)
 
 .PHONY: test-bench
 test-bench: setup ## Run the benchmark's own long tests: each peer and section, on a few events
 	$(BIN)/python -m $(PYTEST) -m bench $(ARGS)
 
+.PHONY: test-long
+test-long: setup ## Run what takes minutes a test: a Spark cluster, a deployment whose parts die
+	$(BIN)/python -m $(PYTEST) -m long $(ARGS)
+
 .PHONY: test-fast
 test-fast: $(JARS) ## Run the tests that start no Java: no Spark, no Kafka, no registry
-	$(BIN)/python -m $(PYTEST) -m "not (java or spark or kafka or slow)" $(ARGS)
+	$(BIN)/python -m $(PYTEST) -m "not (long or java or spark or kafka or slow)" $(ARGS)
 
 .PHONY: check
 check: $(INSTALLED) ## Lint, format check, types, who may import whom, advisories about the lock

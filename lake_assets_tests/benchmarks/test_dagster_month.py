@@ -5,6 +5,8 @@ import pytest
 
 from benchmarks.dagster_month import Month, simulate
 
+pytestmark = pytest.mark.bench
+
 SMALL = Month(games=2, days=3, reports=3, refreshes=2, keep_days=1)
 
 

@@ -213,7 +213,7 @@ def said_by_supervisor(deployment, monkeypatch):
 @pytest.fixture(
     params=[
         "local[2]",
-        pytest.param("cluster", marks=[pytest.mark.bench, pytest.mark.timeout(1800)]),
+        pytest.param("cluster", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ]
 )
 def master(request, spark_settings, tmp_path_factory):
@@ -257,7 +257,7 @@ def test_a_deploy_restarts_streams_once_and_a_second_dagster_starts_none(
     _ensure_no_secret(world, first)
 
 
-@pytest.mark.bench
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_whatever_dies_of_a_deployment_streams_come_back_once(world, postgres):
     world.declare("games", "uno")

@@ -207,6 +207,7 @@ def test_streams_lose_and_double_nothing_whenever_they_die(connected, services, 
     lake.check_at_the_end()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_runs_of_a_schedule_lose_and_double_nothing_whichever_process_dies(
     connected, services, tmp_path, located

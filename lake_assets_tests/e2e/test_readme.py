@@ -100,9 +100,10 @@ def test_every_make_command_leads_to_what_the_readme_says():
         "demo": "lake-assets demo",
         "demo-once": "lake-assets demo --once",
         "check": "ruff check",
-        "test": '-m "not bench"',
+        "test": '-m "not (bench or long)"',
         "test-bench": "-m bench",
-        "test-fast": '-m "not (java or spark or kafka or slow)"',
+        "test-long": "-m long",
+        "test-fast": '-m "not (long or java or spark or kafka or slow)"',
         "bench": "python -m benchmarks",
         "docs": "python -m mkdocs build --strict",
     }

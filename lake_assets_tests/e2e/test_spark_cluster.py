@@ -30,7 +30,7 @@ from lake_assets_tests.sample import gold_of, silver_of
 from lake_assets_tests.spark.standalone import EXECUTOR, run_cluster
 from lake_assets_tests.storage.servers import run_s3
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.long]
 
 KEYS = ("uno", "go_fish", "rummy")
 
