@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from lake_assets.errors import SettingsError
 from lake_assets.model.lake_uri import LakeUri
+from lake_assets.spark.client_options import CLIENT_OPTIONS
 
 _ACCOUNT = ("azure_storage_account_name", "account_name")
 _KEY = (
@@ -24,27 +25,6 @@ _ENDPOINT = ("azure_storage_endpoint", "azure_endpoint", "endpoint")
 _EMULATOR = ("azure_storage_use_emulator", "use_emulator")
 
 _HEEDED = {*_ACCOUNT, *_KEY, *_ENDPOINT}
-
-_OF_WRITERS = {
-    "allow_http",  # an endpoint's address says whether TLS is used
-    "connect_timeout",
-    "default_content_type",
-    "disable_tagging",
-    "http1_only",
-    "http2_keep_alive_interval",
-    "http2_keep_alive_timeout",
-    "http2_keep_alive_while_idle",
-    "http2_only",
-    "max_retries",
-    "pool_idle_timeout",
-    "pool_max_idle_per_host",
-    "randomize_addresses",
-    "read_timeout",
-    "retry_timeout",
-    "timeout",
-    "user_agent",
-}
-"""Options that change nothing of what Spark reads."""
 
 _USUAL_HOST = ".dfs.core.windows.net"
 
@@ -99,7 +79,7 @@ def _of(host: str, properties: Mapping[str, str]) -> dict[str, str]:
 
 def _ensure_heeded(root: LakeUri, given: Mapping[str, str]) -> None:
     for name in given:
-        if name in _HEEDED or name.removeprefix("azure_") in _OF_WRITERS:
+        if name in _HEEDED or name.removeprefix("azure_") in CLIENT_OPTIONS:
             continue
         fact = f"{name} cannot be heeded by Spark, which reads the lake as well"
         step = (

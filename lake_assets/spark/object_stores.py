@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from lake_assets.errors import SettingsError
 from lake_assets.model.lake_uri import AZURE, S3, LakeUri
 from lake_assets.spark.azure_containers import azure_properties
+from lake_assets.spark.client_options import CLIENT_OPTIONS
 
 _ACCESS_KEY = ("aws_access_key_id", "access_key_id")
 _SECRET_KEY = ("aws_secret_access_key", "secret_access_key")
@@ -28,32 +29,15 @@ _ANONYMOUS = ("aws_skip_signature", "skip_signature")
 _PAYER = ("aws_request_payer", "request_payer")
 _PROXY = ("proxy_url", "aws_proxy_url")
 
-_OF_WRITERS = {
-    "allow_http",  # an endpoint's address says whether TLS is used
+_OF_WRITERS = CLIENT_OPTIONS | {
     "checksum_algorithm",
     "conditional_put",
-    "connect_timeout",
     "copy_if_not_exists",
-    "default_content_type",
     "disable_bulk_delete",
-    "disable_tagging",
-    "http1_only",
-    "http2_keep_alive_interval",
-    "http2_keep_alive_timeout",
-    "http2_keep_alive_while_idle",
-    "http2_only",
-    "max_retries",
-    "pool_idle_timeout",
-    "pool_max_idle_per_host",
-    "randomize_addresses",
-    "read_timeout",
-    "retry_timeout",
     "server_side_encryption",
     "sse_bucket_key_enabled",
     "sse_kms_key_id",
-    "timeout",
     "unsigned_payload",
-    "user_agent",
 }
 """Options that change nothing of what Spark reads: how files are written, and how patient the
 other client is. Spark writes no file of a lake."""
