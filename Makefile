@@ -63,7 +63,7 @@ test-long: setup ## Run what takes minutes a test: a Spark cluster, a deployment
 
 .PHONY: test-fast
 test-fast: $(JARS) ## Run the tests that start no Java: no Spark, no Kafka, no registry
-	$(BIN)/python -m $(PYTEST) -m "not (long or java or spark or kafka or slow)" $(ARGS)
+	$(BIN)/python -m $(PYTEST) -m "not (bench or long or java or spark or kafka or slow)" $(ARGS)
 
 .PHONY: check
 check: $(INSTALLED) ## Lint, format check, types, who may import whom, advisories about the lock

@@ -103,7 +103,7 @@ def test_every_make_command_leads_to_what_the_readme_says():
         "test": '-m "not (bench or long)"',
         "test-bench": "-m bench",
         "test-long": "-m long",
-        "test-fast": '-m "not (long or java or spark or kafka or slow)"',
+        "test-fast": '-m "not (bench or long or java or spark or kafka or slow)"',
         "bench": "python -m benchmarks",
         "docs": "python -m mkdocs build --strict",
     }
