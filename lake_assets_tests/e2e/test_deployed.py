@@ -5,11 +5,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import dagster as dg
+import httpx
 import psycopg
 import pytest
 from dagster._core.scheduler.instigation import InstigatorType
@@ -276,7 +277,14 @@ def test_whatever_dies_of_a_deployment_streams_come_back_once(world, postgres):
             act(world, found)
             world.produce("uno", 500)
             world.wait_for_rows()
-            wait_for(lambda: statuses(found).count("STARTED") == 1, "one run", within_s=120)
+            wait_for(lambda: _has_one_run(found), "one run", within_s=120)
+
+
+def _has_one_run(found):
+    # Each of the webserver's connections fails once after PostgreSQL was restarted.
+    with suppress(httpx.HTTPStatusError):
+        return statuses(found).count("STARTED") == 1
+    return False
 
 
 def _new_code_after_the_server_alone_died(world, found):
