@@ -214,7 +214,7 @@ def said_by_supervisor(deployment, monkeypatch):
 @pytest.fixture(
     params=[
         "local[2]",
-        pytest.param("cluster", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+        pytest.param("cluster", marks=pytest.mark.long),
     ]
 )
 def master(request, spark_settings, tmp_path_factory):
@@ -227,6 +227,7 @@ def master(request, spark_settings, tmp_path_factory):
         yield found.master
 
 
+@pytest.mark.timeout(1200)
 def test_a_deploy_restarts_streams_once_and_a_second_dagster_starts_none(
     world, master, monkeypatch
 ):
