@@ -1,7 +1,7 @@
 """The sensor `supervisor`: tells the core what Dagster knows, and does what it decides."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import dagster as dg
@@ -58,15 +58,17 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
             unfinished,
             lambda run_id: memory.age_s(run_id, now) > policy.launch_within_s,
         )
-        observed = observe(settings, instance, lake, now=now, utc_now=time.time())
-        beat = observed.beat
-        holder = instance.get_run_record_by_id(beat.owner) if beat and beat.owner else None
+        repository = repository_of(context)
+        observed = observe(
+            settings,
+            instance,
+            lake,
+            now=now,
+            utc_now=time.time(),
+            is_old=lambda run: is_outdated(run, code, repository, loaded_at=loaded_at),
+        )
         observed = replace(
-            observed,
-            is_wanted=bool(supervised(feeds)),
-            loaded_ago_s=time.time() - loaded_at,
-            is_outdated=holder is not None
-            and is_outdated(holder, code, repository_of(context), loaded_at=loaded_at),
+            observed, is_wanted=bool(supervised(feeds)), loaded_ago_s=time.time() - loaded_at
         )
         action, memory = decide(observed, memory, policy)
         act(action, observed, instance)
@@ -86,7 +88,13 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def observe(
-    settings: Settings, instance: dg.DagsterInstance, lake: str, *, now: float, utc_now: float
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    lake: str,
+    *,
+    now: float,
+    utc_now: float,
+    is_old: Callable[[dg.RunRecord], bool] = lambda _: False,
 ) -> Observed:
     """Everything the core decides from.
 
@@ -96,15 +104,18 @@ def observe(
         lake: the id that their runs are tagged with.
         now: the time by the monotonic clock.
         utc_now: the time in seconds since 1970, as Dagster's records have it.
+        is_old: says of the run that holds the lock whether its code is older than ours.
     """
     seen = look(settings, now=now)
     unfinished = runs_in(instance, runs_of(lake, UNFINISHED, job_name=NAME))
     ended = instance.get_run_records(runs_of(lake, _FINISHED, job_name=NAME), limit=1)
-    beater = instance.get_run_by_id(seen.beat.owner) if seen.beat and seen.beat.owner else None
+    owner = seen.beat.owner if seen.beat else None
+    beater = instance.get_run_record_by_id(owner) if owner else None
     return replace(
         seen,
         is_beater_ours=beater is not None,
-        is_run_of_feed=beater is not None and beater.job_name != NAME,
+        is_run_of_feed=beater is not None and beater.dagster_run.job_name != NAME,
+        is_outdated=beater is not None and is_old(beater),
         runs=tuple(_fact(run) for run in unfinished),
         last_ended=_ended(ended[0], utc_now) if ended else None,
     )

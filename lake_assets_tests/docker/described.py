@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from lake_assets.settings.schema import Settings
+from lake_assets.settings.load import variables
 
 DOCKER = Path(__file__).parents[2] / "docker"
 IMAGES = (DOCKER / "Dockerfile").read_text()
@@ -47,12 +47,8 @@ def known_variables() -> set[str]:
     known = {*_OTHERS, "DAGSTER_POSTGRES_PASSWORD_FILE"}
     instance = (DOCKER / "dagster.yaml").read_text()
     known |= {*re.findall(r"\{env: (\w+)\}", instance)}
-    for name, field in Settings.model_fields.items():
-        group = getattr(field.annotation, "model_fields", None)
-        names = [name] if group is None else [f"{name}_{inner}" for inner in group]
-        for each in names:
-            variable = f"LAKE_ASSETS_{each}".upper()
-            known |= {variable, f"{variable}_FILE"}
+    for variable in variables():
+        known |= {variable, f"{variable}_FILE"}
     return known
 
 
