@@ -12,7 +12,6 @@ from lake_assets.delta.log_history import open_table
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Settings, StorageSettings
-from lake_assets.state.lake_record import RECORD
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.storage.fixtures import LakeServer
@@ -73,11 +72,8 @@ def put_back(settings: Settings, copy: Path, folder: LakeUri) -> None:
 
 
 def lose_state(settings: Settings) -> None:
-    """Delete a lake's state folder for good, and do then what is to be done of one in a bucket."""
+    """Delete a lake's state folder for good."""
     shutil.rmtree(settings.state_dir)
-    root = settings.lake_root
-    if not root.is_local:
-        obstore.delete(open_bucket(root, settings.storage.secrets), f"{root.path}/{RECORD}")
 
 
 def _names(settings: Settings, folder: LakeUri) -> list[str]:

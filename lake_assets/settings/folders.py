@@ -26,8 +26,8 @@ def ensure_apart(settings: Settings) -> None:
             _ensure_beside(settings.lake_root, kept)
         return
     if kept is not None:
-        fact = f"is {kept}, and the lake is in a folder, which keeps its state on a disk"
-        raise SettingsError(_STATE, fact, "Name a folder, or unset it")
+        told = f"is {kept}, and the lake is in a folder, which keeps its state on a disk"
+        raise SettingsError(_STATE, told, "Name a folder, or unset it")
     # Not `resolve`, which raises where links go in a circle: who opens the folder tells that.
     lake, state = (
         Path(os.path.realpath(place)) for place in (settings.lake_dir, settings.state_dir)

@@ -1,13 +1,12 @@
 """What outlasts a state folder, kept in a bucket: one file, replaced as a whole on a condition.
 
 With `LAKE_ASSETS_STATE=s3://…` a machine's state folder may be lost at any time. What is kept of it
-and how two copies are brought together is decided in `kept_rules`; whose the file is, in `binding`.
+and how two copies are brought together is decided in `kept_rules`; whose the file is, in `binding`;
+when they are brought together, `keep` says.
 """
 
-import logging
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,16 +28,11 @@ from lake_assets.state.kept_rules import (
 from lake_assets.state.lake_record import RECORD_JSON, state_record
 from lake_assets.storage.conditional import ConditionalFile
 
-_LOG = logging.getLogger(__name__)
-
 FILE = "state.json"
 """Its name, right in the folder that the setting names."""
 
 _BASE, _LOCK = "kept-state.json", "kept-state.lock"
 """In the state folder: what both copies had when they were last compared."""
-
-_EVERY_S = 5.0
-"""Seconds between two comparisons while a lake is written."""
 
 _ATTEMPTS = 5
 """While others write the file at the same time."""
@@ -168,45 +162,6 @@ class KeptState:
 
     def _file(self) -> ConditionalFile:
         return ConditionalFile(self.place / FILE, self.options)
-
-
-@contextmanager
-def kept_current(kept: KeptState, is_writer: Callable[[], bool]) -> Iterator[None]:
-    """Bring folder and bucket together now, every few seconds in the block, and after it.
-
-    Args:
-        kept: of a lake that this process writes.
-        is_writer: as of `KeptState.bring_together`.
-
-    Raises:
-        LakeError: they cannot be, at the beginning; later that is logged, and tried again.
-        OSError: likewise.
-    """
-    kept.bring_together(is_writer=is_writer)
-    ended = threading.Event()
-    keeper = threading.Thread(target=_keep, args=[kept, is_writer, ended], name="state")
-    keeper.daemon = True
-    keeper.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        keeper.join()
-        keep_now(kept, is_writer)
-
-
-def keep_now(kept: KeptState, is_writer: Callable[[], bool]) -> None:
-    """Bring folder and bucket together if the folder has something new; what fails is logged."""
-    try:
-        if kept.has_changed():
-            kept.bring_together(is_writer=is_writer)
-    except (LakeError, OSError) as problem:
-        _LOG.warning("the state was not kept in %s, and is tried again: %s", kept.place, problem)
-
-
-def _keep(kept: KeptState, is_writer: Callable[[], bool], ended: threading.Event) -> None:
-    while not ended.wait(_EVERY_S):
-        keep_now(kept, is_writer)
 
 
 def _kept_in(folder: Path) -> dict[str, str]:

@@ -107,6 +107,17 @@ def state_place(settings: Settings) -> Place:
     return place_of(settings.state_dir) if kept is None else Place.in_bucket(str(kept))
 
 
+def is_noted_here(settings: Settings, facts: Facts) -> bool:
+    """Whether this machine's folder says so as well, where the state is kept in a bucket.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    if settings.state_root is None:
+        return True
+    return read_state(settings.state_dir).record == facts.lake.record
+
+
 def former_state(facts: Facts) -> Path | None:
     """The folder of this machine that a lake's state is in so far, if it is to be elsewhere."""
     of_lake = facts.lake.record

@@ -20,7 +20,7 @@ from lake_assets.state.binding import (
     decide,
 )
 from lake_assets.state.files import ensure_writable, turn
-from lake_assets.state.lake_facts import former_state, kept_of, look, read_lake, state_place
+from lake_assets.state.lake_facts import former_state, is_noted_here, kept_of, look, read_lake, state_place
 from lake_assets.state.lake_record import (
     RECORD,
     RECORD_JSON,
@@ -52,7 +52,7 @@ def lake_id(settings: Settings) -> str:
     record = lake_record(settings)
     facts = look(settings, record)
     decision = decide(facts)
-    if isinstance(decision, Bound):
+    if isinstance(decision, Bound) and is_noted_here(settings, facts):
         return decision.id
     if isinstance(decision, Refuse):
         raise _refused(settings, facts, decision)
@@ -63,7 +63,8 @@ def lake_id(settings: Settings) -> str:
             decision = decide(facts)
             if isinstance(decision, Refuse):
                 raise _refused(settings, facts, decision)
-            if isinstance(decision, Bound) or _bind(settings, record, facts, decision.id):
+            is_bound = isinstance(decision, Bound) and is_noted_here(settings, facts)
+            if is_bound or _bind(settings, record, facts, decision.id):
                 _tell_of_lost(settings, facts)
                 return decision.id
     fact = "was noted anew by others each time that it was read"
