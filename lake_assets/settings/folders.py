@@ -94,7 +94,7 @@ def _in_bucket(name: str, path: Path) -> Path | None:
         return None  # the complaint about addresses says so
     if place.scheme not in {S3, AZURE}:
         return None
-    if place.for_deltalake() != str(place):
+    if place.for_deltalake().rstrip("/") != str(place):
         # deltalake (1.6.6) looks for checkpoints under a name that is encoded twice.
         fact = f"is {str(place)!r}, and Delta's library cannot use characters that addresses encode"
         raise SettingsError(

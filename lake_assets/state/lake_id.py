@@ -20,7 +20,14 @@ from lake_assets.state.binding import (
     decide,
 )
 from lake_assets.state.files import ensure_writable, turn
-from lake_assets.state.lake_facts import former_state, is_noted_here, kept_of, look, read_lake, state_place
+from lake_assets.state.lake_facts import (
+    former_state,
+    is_noted_here,
+    kept_of,
+    look,
+    read_lake,
+    state_place,
+)
 from lake_assets.state.lake_record import (
     RECORD,
     RECORD_JSON,
