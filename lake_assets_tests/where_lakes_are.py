@@ -23,14 +23,15 @@ Located = Callable[[Settings], Settings]
 
 
 def located_in(server: LakeServer | None) -> Located:
-    """Has a lake of some settings be where it is to be, and no other lake."""
+    """Has a lake of some settings, and what lasts of its state, be where it is to be, and no other."""
 
     def located(settings: Settings) -> Settings:
         if server is None:
             return settings
         storage = StorageSettings(options=server.options)
-        lake = Path(f"{server.address(BUCKET)}/{uuid4().hex}")
-        return settings.model_copy(update={"lake": lake, "storage": storage})
+        lake = f"{server.address(BUCKET)}/{uuid4().hex}"
+        places = {"lake": Path(lake), "state": Path(f"{lake}/_state")}
+        return settings.model_copy(update={**places, "storage": storage})
 
     return located
 
