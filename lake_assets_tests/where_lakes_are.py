@@ -23,7 +23,7 @@ Located = Callable[[Settings], Settings]
 
 
 def located_in(server: LakeServer | None) -> Located:
-    """Has a lake of some settings, and what lasts of its state, be where it is to be, and no other."""
+    """Has a lake of some settings be where it is to be, with what lasts of its state, and no other."""
 
     def located(settings: Settings) -> Settings:
         if server is None:
