@@ -23,7 +23,7 @@ Located = Callable[[Settings], Settings]
 
 
 def located_in(server: LakeServer | None) -> Located:
-    """Has a lake of some settings be where it is to be, with what lasts of its state, and no other."""
+    """Has a lake of some settings be where it is to be, with its state, and no other lake."""
 
     def located(settings: Settings) -> Settings:
         if server is None:

@@ -70,8 +70,11 @@ def lake_id(settings: Settings) -> str:
             decision = decide(facts)
             if isinstance(decision, Refuse):
                 raise _refused(settings, facts, decision)
-            is_bound = isinstance(decision, Bound) and is_noted_here(settings, facts)
-            if is_bound or _bind(settings, record, facts, decision.id):
+            if isinstance(decision, Bound):
+                if facts.lake.record and not is_noted_here(settings, facts):
+                    _write_state(settings, facts.lake.record)
+                return decision.id
+            if _bind(settings, record, facts, decision.id):
                 _tell_of_lost(settings, facts)
                 return decision.id
     fact = "was noted anew by others each time that it was read"
@@ -193,15 +196,18 @@ def _write_state(settings: Settings, record: Record, former: Path | None = None)
 
 
 def _tell_of_lost(settings: Settings, facts: Facts) -> None:
-    was = facts.lake.record.state.path if facts.lake.record else ""
-    if was and facts.state.record is None and not facts.lake_twin:
-        _LOG.warning(
-            "%s: its state was %s, which is not here or has lost its id. %s is its state now, "
-            "without what was there: alerts may be sent again",
-            settings.lake_root,
-            was,
-            facts.state.place.path,
-        )
+    of_lake, state = facts.lake.record, facts.state
+    if of_lake is None or facts.lake_twin or state.record or former_state(facts):
+        return
+    if of_lake.state.is_untouched(state.place):
+        return  # it has lost its record alone
+    _LOG.warning(
+        "%s: its state was %s, which is not here or has lost its id. %s is its state now, without "
+        "what was there: alerts may be sent again",
+        settings.lake_root,
+        of_lake.state.path,
+        state.place.path,
+    )
 
 
 def _bytes(record: Record) -> bytes:
