@@ -199,11 +199,9 @@ def _tell_of_lost(settings: Settings, facts: Facts) -> None:
     of_lake, state = facts.lake.record, facts.state
     if of_lake is None or facts.lake_twin or state.record or former_state(facts):
         return
-    if of_lake.state.is_untouched(state.place):
-        return  # it has lost its record alone
     _LOG.warning(
-        "%s: its state was %s, which is not here or has lost its id. %s is its state now, without "
-        "what was there: alerts may be sent again",
+        "%s: its state was %s, which is not here or has lost its id. Its state is %s now; if what "
+        "was there is lost, alerts may be sent again",
         settings.lake_root,
         of_lake.state.path,
         state.place.path,
