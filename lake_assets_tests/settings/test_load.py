@@ -229,6 +229,12 @@ def test_the_state_lies_in_the_lake_unless_it_is_set(monkeypatch, tmp_path):
     assert child_environment(found)["LAKE_ASSETS_STATE"] == str(tmp_path / "state")
 
 
+def test_a_temporary_lake_has_its_state_in_itself_whatever_is_set(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAKE_ASSETS_STATE", str(tmp_path / "state"))
+    found = load_settings(lake=tmp_path / "lake", is_temporary=True)
+    assert found.state_dir == tmp_path / "lake" / "_lake_assets"
+
+
 def test_a_link_to_itself_is_left_to_who_opens_it(monkeypatch, tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     monkeypatch.setenv("LAKE_ASSETS_STATE", str(tmp_path / "loop"))
