@@ -21,7 +21,8 @@ class TestSeaweed(StoreContract):
 
     @pytest.fixture
     def place(self, seaweed, root):
-        return Place(ObjectStore(root, seaweed.options), root, clock_s=1.1, page=1000)
+        store = ObjectStore(root, seaweed.options)
+        return Place(store, root, clock_s=1.1, page=1000, has_folders=True)
 
 
 def test_conditions_are_heeded_and_nothing_is_left_of_the_trial(seaweed, root):
