@@ -134,6 +134,8 @@ def _watch(options: Options, lake: Path | None) -> None:
             show=show,
             every_s=_SHOW_EVERY_S,
         )
+    if not stdout.is_terminal:
+        stdout.line()  # after the last table, which Live ends without one there
     stderr.print("stopped; started again, it goes on where it was")
 
 
