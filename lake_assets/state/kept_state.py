@@ -90,7 +90,7 @@ class KeptState:
             if former is not None and self.read() is None:
                 for name, text in _kept_in(former).items():
                     replace_text(self.state_dir / name, text)
-            self._together(record, is_writer=False)
+            self._together(record, is_writer=False, is_taken=True)
 
     def bring_together(self, *, is_writer: Callable[[], bool]) -> None:
         """Take from folder and bucket what changed in either since the last time.
@@ -100,11 +100,14 @@ class KeptState:
                 only where something is to be done.
 
         Raises:
-            LakeError: the bucket cannot be read or written, or the file is damaged.
+            LakeError: the bucket cannot be read or written, or the file is damaged or of another
+                lake.
             OSError: the folder cannot be read or written.
         """
         with lock(self.state_dir / _LOCK):
-            self._together(None, is_writer=is_writer())
+            own = self._own_record()
+            if own is not None:  # else nobody's yet: a restore is about to say whose it is
+                self._together(own, is_writer=is_writer())
 
     def has_changed(self) -> bool:
         """Whether the folder has something that the bucket has not, as far as the folder knows.
@@ -114,15 +117,18 @@ class KeptState:
         """
         return digests(self._here()) != self._base()
 
-    def _together(self, record: Record | None, *, is_writer: bool) -> None:
+    def _together(self, record: Record, *, is_writer: bool, is_taken: bool = False) -> None:
         file = self._file()
         for _ in range(_ATTEMPTS):
             found, here = _read(file), self._here()
+            if found is not None and found.record.id != record.id and not is_taken:
+                fact = f"is of lake {found.record.id}, and {self.state_dir} of lake {record.id}"
+                raise LakeError(str(file), fact, "Run the command again: it says what to do")
             there = {} if found is None else found.files
             # Where nothing was kept so far, all that the folder has is new.
             base = {} if found is None else self._base()
             both = merged(base, here, there, is_writer=is_writer)
-            of = record or (found.record if found else self._own_record())
+            of = record if found is None or is_taken else found.record
             kept = Kept(record=of, files=both.there)
             if kept != found and not file.write(_KEPT.dump_json(kept, exclude_none=True)):
                 continue
@@ -152,10 +158,12 @@ class KeptState:
         except (FileNotFoundError, ValidationError):
             return None
 
-    def _own_record(self) -> Record:
+    def _own_record(self) -> Record | None:
         """What the folder says, which makes the file again where somebody deleted it."""
         try:
             return RECORD_JSON.validate_json(state_record(self.state_dir).read_bytes())
+        except FileNotFoundError:
+            return None
         except ValidationError:
             fact, step = "is damaged, and nothing is kept", "Delete it, and run the command again"
             raise LakeError(str(state_record(self.state_dir)), fact, step) from None

@@ -275,3 +275,22 @@ def test_nothing_is_asked_of_the_bucket_where_nothing_changed(make, s3):
     keep_now(settings)
     assert [path for _, path, _, _ in s3.asked() if "_state" in path] == []
     assert kept_of(settings) is not None
+
+
+def test_a_folder_that_is_no_lake_s_yet_keeps_nothing(make):
+    settings = make()
+    with writable(settings):
+        put(settings, "failing/games.json", "{}")
+        lake_id(settings)
+    assert kept(settings)["files"] == {"failing/games.json": "{}"}
+
+
+def test_the_folder_of_another_lake_puts_nothing_into_a_state(make, caplog):
+    settings = make()
+    before = lake_id(settings)
+    put(settings, "alerts.json", "of the first")
+    lake_of(settings).delete_folder(lake_of(settings).root)
+    id_ = lake_id(make("two"))
+    keep_now(settings)
+    assert f"is of lake {id_}, and {settings.state_dir} of lake {before}" in caplog.text
+    assert kept(settings)["files"] == {}
