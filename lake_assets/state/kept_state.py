@@ -5,6 +5,7 @@ and how two copies are brought together is decided in `kept_rules`; whose the fi
 when they are brought together, `keep` says.
 """
 
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from lake_assets.state.binding import Record
 from lake_assets.state.kept_rules import (
     KEPT_FILES,
     KEPT_FOLDERS,
+    OF_TABLES,
     Files,
     digests,
     is_kept,
@@ -87,6 +89,9 @@ class KeptState:
         """
         with lock(self.state_dir / _LOCK):
             (self.state_dir / _BASE).unlink(missing_ok=True)
+            own = self._own_record()
+            if own is not None and own.id not in {record.id, record.replaces}:
+                self._forget()
             if former is not None and self.read() is None:
                 for name, text in _kept_in(former).items():
                     replace_text(self.state_dir / name, text)
@@ -148,6 +153,15 @@ class KeptState:
                 path.unlink(missing_ok=True)
             else:
                 replace_text(path, text)
+
+    def _forget(self) -> None:
+        """Delete what is of the tables of another lake, which was at the same address."""
+        for name in (*KEPT_FILES, *KEPT_FOLDERS, *OF_TABLES):
+            path = self.state_dir / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
 
     def _here(self) -> dict[str, str]:
         return _kept_in(self.state_dir)

@@ -294,3 +294,16 @@ def test_the_folder_of_another_lake_puts_nothing_into_a_state(make, caplog):
     keep_now(settings)
     assert f"is of lake {id_}, and {settings.state_dir} of lake {before}" in caplog.text
     assert kept(settings)["files"] == {}
+
+
+@pytest.mark.parametrize("by", ["one", "two"])
+def test_a_lake_that_is_made_anew_gets_nothing_of_the_one_that_was_there(make, by):
+    settings = make()
+    before = lake_id(settings)
+    for name in ("alerts.json", "journals/games-demux.json", "batches/games-ingest.skip"):
+        put(settings, name, "of the first")
+    keep_now(settings)
+    lake_of(settings).delete_folder(lake_of(settings).root)
+    assert lake_id(make(by)) == lake_id(settings) != before
+    assert kept(settings)["files"] == files(settings) == {}
+    assert not list(settings.state_dir.glob("*/games-*"))
