@@ -81,7 +81,7 @@ class KeptState:
 
         Args:
             record: of the lake.
-            former: the lake's state folder so far, whose files are kept where none are yet.
+            former: the lake's state folder so far, whose files count before what is kept.
 
         Raises:
             LakeError: as `bring_together`.
@@ -92,10 +92,11 @@ class KeptState:
             own = self._own_record()
             if own is not None and own.id not in {record.id, record.replaces}:
                 self._forget()
-            if former is not None and self.read() is None:
+            if former is not None:
                 for name, text in _kept_in(former).items():
                     replace_text(self.state_dir / name, text)
-            self._together(record, is_writer=False, is_taken=True)
+                replace_text(self.state_dir / _BASE, "{}")  # all of it is new
+            self._together(record, is_writer=former is not None, is_taken=True)
 
     def bring_together(self, *, is_writer: Callable[[], bool]) -> None:
         """Take from folder and bucket what changed in either since the last time.

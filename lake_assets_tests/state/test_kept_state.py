@@ -307,3 +307,20 @@ def test_a_lake_that_is_made_anew_gets_nothing_of_the_one_that_was_there(make, b
     assert lake_id(make(by)) == lake_id(settings) != before
     assert kept(settings)["files"] == files(settings) == {}
     assert not list(settings.state_dir.glob("*/games-*"))
+
+
+@pytest.mark.parametrize("cut", ["_lake.json", "_state/state.json"])
+def test_the_state_of_a_volume_is_taken_along_though_that_was_cut_off(make, s3, tmp_path, cut):
+    volume, into = make(state=str(tmp_path / "volume")), make()
+    id_ = lake_id(volume)
+    put(volume, "alerts.json", "told")
+    s3.refuse("PUT", f"lake/{cut}", "AccessDenied")
+    try:
+        with pytest.raises(LakeError, match="refuses our credentials"):
+            lake_id(into)
+        assert lake_id(volume) == id_
+        put(volume, "alerts.json", "told since")
+    finally:
+        s3.forgive()
+    assert lake_id(into) == id_
+    assert kept(into)["files"] == files(into) == {"alerts.json": "told since"}
