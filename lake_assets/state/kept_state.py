@@ -130,12 +130,15 @@ class KeptState:
             if found is not None and found.record.id != record.id and not is_taken:
                 fact = f"is of lake {found.record.id}, and {self.state_dir} of lake {record.id}"
                 raise LakeError(str(file), fact, "Run the command again: it says what to do")
-            there = {} if found is None else found.files
+            every = {} if found is None else found.files
+            there = {name: text for name, text in every.items() if is_kept(name)}
             # Where nothing was kept so far, all that the folder has is new.
             base = {} if found is None else self._base()
             both = merged(base, here, there, is_writer=is_writer)
             of = record if found is None or is_taken else found.record
-            kept = Kept(record=of, files=both.there)
+            # What is no file of this release stays as it is, and is written nowhere.
+            others = {name: text for name, text in every.items() if not is_kept(name)}
+            kept = Kept(record=of, files={**others, **both.there})
             if kept != found and not file.write(_KEPT.dump_json(kept, exclude_none=True)):
                 continue
             self._write(both.here, here)

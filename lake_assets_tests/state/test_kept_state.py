@@ -324,3 +324,24 @@ def test_the_state_of_a_volume_is_taken_along_though_that_was_cut_off(make, s3, 
         s3.forgive()
     assert lake_id(into) == id_
     assert kept(into)["files"] == files(into) == {"alerts.json": "told since"}
+
+
+def test_what_is_no_file_that_is_kept_is_written_nowhere_and_stays(make):
+    settings, second = make(), make("two")
+    lake_id(settings)
+    put(settings, "alerts.json", "told")
+    keep_now(settings)
+    store = lake_of(settings)
+    file = store.root / "_state" / "state.json"
+    others = {"../above.json": "x", "lake.json": "x", "failing/../x.json": "x", "newer.json": "x"}
+    content = kept(settings)
+    content["files"] |= others
+    store.delete(file)
+    store.put_if_absent(file, json.dumps(content).encode())
+    lake_id(second)
+    with writable(second):
+        put(second, "alerts.json", "told again")
+    assert kept(second)["files"] == {**others, "alerts.json": "told again"}
+    assert lake_id(second) == lake_id(settings)
+    assert [path.name for path in second.home.iterdir()] == [second.state_dir.name]
+    assert not (second.state_dir / "newer.json").exists()
