@@ -7,7 +7,6 @@ when they are brought together, `keep` says.
 
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,7 +92,7 @@ class KeptState:
             if own is not None and own.id not in {record.id, record.replaces}:
                 self._forget()
             if former is not None:
-                for name, text in _kept_in(former).items():
+                for name, text in _kept_in(former)[0].items():
                     replace_text(self.state_dir / name, text)
                 replace_text(self.state_dir / _BASE, "{}")  # all of it is new
             self._together(record, is_writer=former is not None, is_taken=True)
@@ -121,12 +120,12 @@ class KeptState:
         Raises:
             OSError: the folder cannot be read.
         """
-        return digests(self._here()) != self._base()
+        return digests(_kept_in(self.state_dir)[0]) != self._base()
 
     def _together(self, record: Record, *, is_writer: bool, is_taken: bool = False) -> None:
         file = self._file()
         for _ in range(_ATTEMPTS):
-            found, here = _read(file), self._here()
+            found, (here, damaged) = _read(file), _kept_in(self.state_dir)
             if found is not None and found.record.id != record.id and not is_taken:
                 fact = f"is of lake {found.record.id}, and {self.state_dir} of lake {record.id}"
                 raise LakeError(str(file), fact, "Run the command again: it says what to do")
@@ -134,6 +133,8 @@ class KeptState:
             there = {name: text for name, text in every.items() if is_kept(name)}
             # Where nothing was kept so far, all that the folder has is new.
             base = {} if found is None else self._base()
+            if base is not None:
+                base = {name: known for name, known in base.items() if name not in damaged}
             both = merged(base, here, there, is_writer=is_writer)
             of = record if found is None or is_taken else found.record
             # What is no file of this release stays as it is, and is written nowhere.
@@ -148,7 +149,7 @@ class KeptState:
         raise LakeError(str(file), fact, "Run one command at a time")
 
     def _write(self, changes: Mapping[str, str | None], seen: Files) -> None:
-        now = self._here()
+        now, _ = _kept_in(self.state_dir)
         for name, text in changes.items():
             path = self.state_dir / name
             if now.get(name) != seen.get(name):
@@ -166,9 +167,6 @@ class KeptState:
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-
-    def _here(self) -> dict[str, str]:
-        return _kept_in(self.state_dir)
 
     def _base(self) -> dict[str, str] | None:
         try:
@@ -190,16 +188,23 @@ class KeptState:
         return ConditionalFile(self.place / FILE, self.options)
 
 
-def _kept_in(folder: Path) -> dict[str, str]:
+def _kept_in(folder: Path) -> tuple[dict[str, str], set[str]]:
+    """What a folder has, and the names of what is no text: damaged, the bucket's copy counts."""
     paths = [folder / name for name in KEPT_FILES]
     paths += [path for name in KEPT_FOLDERS for path in (folder / name).glob("*.json")]
-    found = {}
+    found: dict[str, str] = {}
+    damaged: set[str] = set()
     for path in paths:
         name = path.relative_to(folder).as_posix()
         if is_kept(name):
-            with suppress(FileNotFoundError):
-                found[name] = path.read_text()
-    return found
+            try:
+                # As they are written: in UTF-8, whatever the machine's own, and each line's end.
+                found[name] = path.read_bytes().decode()
+            except FileNotFoundError:
+                continue
+            except UnicodeDecodeError:
+                damaged.add(name)
+    return found, damaged
 
 
 def _read(file: ConditionalFile) -> Kept | None:

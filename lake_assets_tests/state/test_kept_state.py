@@ -43,7 +43,7 @@ def make(s3, bucket, tmp_path):
 
 def put(settings, name, text):
     (settings.state_dir / name).parent.mkdir(parents=True, exist_ok=True)
-    (settings.state_dir / name).write_text(text)
+    (settings.state_dir / name).write_bytes(text.encode())
 
 
 def files(settings):
@@ -345,3 +345,19 @@ def test_what_is_no_file_that_is_kept_is_written_nowhere_and_stays(make):
     assert lake_id(second) == lake_id(settings)
     assert [path.name for path in second.home.iterdir()] == [second.state_dir.name]
     assert not (second.state_dir / "newer.json").exists()
+
+
+def test_a_file_that_is_no_text_is_what_the_bucket_has_of_it(make):
+    settings = make()
+    lake_id(settings)
+    put(settings, "alerts.json", "told: ü\r\n")
+    keep_now(settings)
+    for name in ("alerts.json", "failing/games.json"):
+        put(settings, name, "")
+        (settings.state_dir / name).write_bytes(b"\xff\xfe")
+    with writable(settings):
+        put(settings, "sinks/games-api.json", "batch")
+    expected = {"alerts.json": "told: ü\r\n", "sinks/games-api.json": "batch"}
+    assert kept(settings)["files"] == expected
+    assert (settings.state_dir / "alerts.json").read_bytes() == "told: ü\r\n".encode()
+    assert (settings.state_dir / "failing/games.json").read_bytes() == b"\xff\xfe"
