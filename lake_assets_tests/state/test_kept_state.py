@@ -361,3 +361,37 @@ def test_a_file_that_is_no_text_is_what_the_bucket_has_of_it(make):
     assert kept(settings)["files"] == expected
     assert (settings.state_dir / "alerts.json").read_bytes() == "told: ü\r\n".encode()
     assert (settings.state_dir / "failing/games.json").read_bytes() == b"\xff\xfe"
+
+
+def moved_from(settings: Settings, bucket: str) -> None:
+    """Have a lake and its state say that they were in another bucket so far."""
+    store, was = lake_of(settings), f"s3://{settings.lake_root.bucket}/"
+    for name in ("_lake.json", "_state/state.json"):
+        told = store.get(store.root / name).decode().replace(was, f"s3://{bucket}/")
+        store.delete(store.root / name)
+        store.put_if_absent(store.root / name, told.encode())
+
+
+def test_a_lake_goes_on_though_the_bucket_that_it_was_in_is_gone(make):
+    settings = make()
+    id_ = lake_id(settings)
+    put(settings, "alerts.json", "told")
+    keep_now(settings)
+    moved_from(settings, "gone-for-good")
+    assert lake_id(make("two")) == id_
+    assert files(make("two")) == {"alerts.json": "told"}
+
+
+def test_a_former_place_that_may_not_be_read_is_told_with_the_way_on(make, s3):
+    settings = make()
+    lake_id(settings)
+    s3.make_bucket("may-not-be-read")
+    s3.refuse("GET", "may-not-be-read", "AccessDenied")
+    moved_from(settings, "may-not-be-read")
+    try:
+        with pytest.raises(
+            LakeError, match=r"its state is kept there.* delete s3://\S+/_lake.json"
+        ):
+            lake_id(make("two"))
+    finally:
+        s3.forgive()
