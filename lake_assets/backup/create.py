@@ -45,7 +45,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_hold import Hold, backup_turn
 from lake_assets.state.backup_notes import note_made
 from lake_assets.state.backup_runs import note_run
-from lake_assets.state.keep import keep_now
+from lake_assets.state.keep import keep_now, take_now
 from lake_assets.state.lake_id import ensure_bound, lake_id, recorded
 from lake_assets.storage.open_store import lake_of
 
@@ -89,6 +89,7 @@ def back_up(
     ensure_bound(settings)
     with backup_turn(settings.state_dir) as hold:
         place.ensure_of(lake_id(settings))
+        take_now(settings)
         if not take_over:
             ensure_made_here(place, settings.state_dir)  # before what it has under way is deleted
         with place_turn(place, boot_id()) as turn:

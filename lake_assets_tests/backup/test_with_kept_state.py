@@ -32,3 +32,11 @@ def test_a_backup_is_put_into_an_empty_bucket_and_its_state_is_kept(settings, pl
     assert rows_in(here) == rows_in(settings)
     assert done.lake_id == lake_id(here) == kept(here)["record"]["id"]
     assert kept(here)["files"] == {"failing/games.json": "[]"}
+
+
+@pytest.mark.usefixtures("lake")
+def test_machines_that_take_turns_back_up_into_one_place(settings, place, machine, tmp_path):
+    backed_up(settings, place)
+    first, second, own = machine(), machine("two"), tmp_path / "own"
+    restored(first, place)
+    assert [backed_up(one, own).number for one in (first, second, first)] == [1, 2, 3]

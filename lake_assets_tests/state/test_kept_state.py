@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from lake_assets.alerts.alert_round import go_round
-from lake_assets.alerts.decide import Look
-from lake_assets.alerts.outbox import Book, write_book
+from lake_assets.alerts.decide import Look, Tracked
+from lake_assets.alerts.outbox import Book, read_book, write_book
 from lake_assets.errors import ForeignStateError, LakeError
 from lake_assets.settings.schema import Settings, StorageSettings
 from lake_assets.spark.lake_context import writable
@@ -22,6 +22,7 @@ from lake_assets.state.keep import keep_now, kept_current
 from lake_assets.state.lake_facts import kept_of
 from lake_assets.state.lake_id import lake_id, look_at_binding
 from lake_assets.storage.open_store import lake_of
+from lake_assets_tests.alerts.problems import alert, problem
 from lake_assets_tests.state.test_lake_record import noted
 
 
@@ -395,3 +396,23 @@ def test_a_former_place_that_may_not_be_read_is_told_with_the_way_on(make, s3):
             lake_id(make("two"))
     finally:
         s3.forgive()
+
+
+def test_a_round_of_alerts_with_an_old_folder_begins_with_what_others_told(make):
+    old, other = make(), make("two")
+    for settings, subject in ((old, "a"), (other, "b")):
+        lake_id(settings)
+        with writable(settings):
+            book, _ = Book().post([alert(subject)], ["webhook"])
+            write_book(settings.state_dir, book)
+    write_book(old.state_dir, Book(tracked=(Tracked(problem=problem(), seen_since=1.5),)))
+    seen = []
+
+    def look(_: object) -> Look:
+        found, _ = read_book(old.state_dir)
+        seen.extend(letter.alert.problem.subject for letter in found.letters)
+        return Look(now=0, utc_now=0, problems={})
+
+    go_round(old, look, logging.getLogger())
+    assert seen == ["b"]
+    assert "webhook" in kept(other)["files"]["alerts.json"]
