@@ -165,6 +165,7 @@ class _Run:
             notes=(*self._cut.notes, *map(_left_out, other_tables_in(self._lake))),
         )
         note_run(self._settings.state_dir, self._turn.run)
+        keep_now(self._settings)
         self._turn.end(manifest)
         return manifest
 
@@ -247,8 +248,7 @@ class _Run:
         """Copy what is kept of the state."""
         state = self._settings.state_dir
         for file in sorted(path for name in STATE for path in (state / name).rglob("*")):
-            is_ours = file.is_file() and file.suffix != ".lock" and not file.name.startswith(".")
-            if not is_ours:
+            if not file.is_file() or file.suffix == ".lock" or file.name.startswith("."):
                 continue
             path, content = file.relative_to(state).as_posix(), file.read_bytes()
             to = self._place.state_file(self._folder, path)

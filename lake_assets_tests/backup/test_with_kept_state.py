@@ -1,9 +1,11 @@
 """Backups and restores of a lake in a bucket whose state is kept there, too."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from lake_assets.backup import create
 from lake_assets.settings.schema import StorageSettings
 from lake_assets.state.lake_id import lake_id
 from lake_assets_tests.backup.lakes import backed_up, restored, rows_in
@@ -40,3 +42,22 @@ def test_machines_that_take_turns_back_up_into_one_place(settings, place, machin
     first, second, own = machine(), machine("two"), tmp_path / "own"
     restored(first, place)
     assert [backed_up(one, own).number for one in (first, second, first)] == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_machine_that_is_lost_once_its_backup_counts_has_another_go_on(
+    settings, place, machine, tmp_path, monkeypatch
+):
+    backed_up(settings, place)
+    first, own = machine(), tmp_path / "own"
+    restored(first, place)
+    with monkeypatch.context() as patch:
+        patch.setattr(create, "note_made", die)
+        with pytest.raises(KeyboardInterrupt):
+            backed_up(first, own)
+    shutil.rmtree(first.home)
+    assert backed_up(machine("two"), own).number == 2
+
+
+def die(*_: object) -> None:
+    raise KeyboardInterrupt
