@@ -416,3 +416,34 @@ def test_a_round_of_alerts_with_an_old_folder_begins_with_what_others_told(make)
     go_round(old, look, logging.getLogger())
     assert seen == ["b"]
     assert "webhook" in kept(other)["files"]["alerts.json"]
+
+
+def test_a_copy_of_the_lake_alone_is_another_lake_with_a_folder(make, tmp_path):
+    first, copy = make(), make(lake="copy", state=str(tmp_path / "folder"))
+    before = lake_id(first)
+    content = lake_of(first).get(first.lake_root / "_lake.json")
+    lake_of(copy).put_if_absent(copy.lake_root / "_lake.json", content)
+    assert lake_id(copy) != before
+    assert lake_id(first) == before
+
+
+def test_back_to_a_folder_a_lake_goes_on_as_another(make, tmp_path):
+    settings, folder = make(), make(state=str(tmp_path / "folder"))
+    before = lake_id(settings)
+    with pytest.raises(ForeignStateError, match="another lake then, by a new id"):
+        lake_id(folder)
+    lake_of(settings).delete(settings.lake_root / "_lake.json")
+    assert lake_id(folder) == lake_id(folder) != before
+
+
+def test_a_lake_that_was_brought_to_a_disk_is_told_no_address(make, tmp_path):
+    settings = make()
+    lake_id(settings)
+    content = lake_of(settings).get(settings.lake_root / "_lake.json")
+    lake_of(settings).delete_folder(settings.lake_root)
+    local = Settings(home=tmp_path / "disk")
+    local.lake_dir.mkdir(parents=True)
+    (local.lake_dir / "_lake.json").write_bytes(content)
+    with pytest.raises(ForeignStateError) as told:
+        lake_id(local)
+    assert told.value.next_step.startswith("To have it in a folder from now on, delete ")
