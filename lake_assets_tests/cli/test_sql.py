@@ -59,12 +59,23 @@ def test_a_file_is_there_whole_or_as_it_was(settings, tmp_path, kind):
         assert duckdb.sql(f"from '{file}'").fetchall() == [(7,)]
 
 
+def test_a_link_stays_one(lake, tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "there.csv")
+    done = sparkless_here(
+        lake, "sql", "select 1 x", "--format", "csv", "--output", str(tmp_path / "link.csv")
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "there.csv").read_text() == "x\n1\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["--format", "parquet"], "Name an --output"),
         (["--output", "{home}/lake/silver/x.csv"], "is in the lake. Write it elsewhere"),
         (["--output", "{home}"], "is a folder"),
+        (["--output", "/dev/null"], "is no file"),
         (["--output", "/proc/x/y"], "cannot be written"),
     ],
 )
