@@ -6,6 +6,7 @@ from typing import Any
 
 from lake_assets.errors import CatalogError, SettingsError, first_line
 from lake_assets.settings.catalog import AWS_OPTIONS, CatalogSettings
+from lake_assets.settings.load import store_environment
 
 try:
     import boto3
@@ -50,7 +51,9 @@ def client_of(service: str, settings: CatalogSettings) -> Any:  # noqa: ANN401 -
         read_timeout=_TIMEOUT_S,
         retries={"total_max_attempts": _TRIES, "mode": "standard"},
     )
-    options = {AWS_OPTIONS[name]: value for name, value in settings.secrets.items()}
+    options: dict[str, str | None] = {AWS_OPTIONS[name]: value for name, value in settings.secrets.items()}
+    # Of the two variables that other clients of AWS's read, boto3 reads AWS_DEFAULT_REGION alone.
+    options.setdefault("region_name", store_environment().get("AWS_REGION") or None)
     try:
         return boto3.client(service, endpoint_url=settings.url, config=config, **options)
     except NoRegionError as problem:
