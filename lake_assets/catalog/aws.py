@@ -51,9 +51,10 @@ def client_of(service: str, settings: CatalogSettings) -> Any:  # noqa: ANN401 -
         read_timeout=_TIMEOUT_S,
         retries={"total_max_attempts": _TRIES, "mode": "standard"},
     )
-    options: dict[str, str | None] = {AWS_OPTIONS[name]: value for name, value in settings.secrets.items()}
+    options = {AWS_OPTIONS[name]: value for name, value in settings.secrets.items()}
     # Of the two variables that other clients of AWS's read, boto3 reads AWS_DEFAULT_REGION alone.
-    options.setdefault("region_name", store_environment().get("AWS_REGION") or None)
+    if region := store_environment().get("AWS_REGION"):
+        options.setdefault("region_name", region)
     try:
         return boto3.client(service, endpoint_url=settings.url, config=config, **options)
     except NoRegionError as problem:
