@@ -80,6 +80,12 @@ class UnityCatalog:
         with self.client.reading():
             return [_read(database, one) for one in self.client.pages("/tables", "tables", where)]
 
+    def lake_of(self, table: CatalogTable) -> str | None:
+        """As the base has it."""
+        found = self.client.get(f"/tables/{self._full_name(table)}")
+        with self.client.reading():
+            return None if found is None else _read(table.database, found).lake
+
     def fitted(self, table: CatalogTable) -> CatalogTable:
         """As the base has it."""
         return replace(table, properties=in_parts(table.properties, _LONGEST_PROPERTY))
