@@ -79,7 +79,7 @@ def sync(
     with open_catalog(settings) as catalog:
         look = _look(settings, feeds, catalog)
         decided = plan(look.lake, look.wanted, look.there, look.databases, take_over=take_over)
-        granted = standings(catalog, look.lake, look.wanted, look.there)
+        granted = standings(catalog, look.lake, look.wanted, look.there, take_over=take_over)
         if not dry_run:
             revoke(catalog, granted)
             for action in decided.actions:
