@@ -137,6 +137,8 @@ def _telling(output: Path) -> Iterator[None]:
     except LakeAssetsError:
         raise
     except OSError as problem:
+        if problem.errno is None:  # the query's, by Arrow, and no disk's
+            raise
         fact = f"cannot be written ({problem.strerror or problem})"
         raise QueryError(f"--output {output}", fact, "Name a file that can be") from problem
 

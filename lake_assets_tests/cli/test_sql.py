@@ -85,6 +85,16 @@ def test_an_output_that_cannot_be_is_told_in_a_line(lake, arguments, told):
     assert (done.returncode, told in done.stderr, done.stderr.count("\n")) == (1, True, 1)
 
 
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_a_query_that_fails_late_is_no_fault_of_its_output(lake, tmp_path, kind):
+    query = "select (case when i = 400000 then 'x' else '1' end)::int c from range(500000) r(i)"
+    file = tmp_path / "x"
+    done = sparkless_here(lake, "sql", query, "--format", kind, "--output", str(file))
+    assert done.returncode == 1
+    assert done.stderr == "error: the query: Could not convert string 'x' to INT32. Correct it\n"
+    assert not file.exists()
+
+
 def test_a_query_that_cannot_run_is_told_in_a_line(lake):
     done = sparkless_here(lake, "sql", "select * from silver_un_events")
     assert done.returncode == 1
