@@ -146,9 +146,10 @@ def _register(
         log = log_of(lake, table)
         with _told_of(log):
             rows = reader.rows(log, log.open(), statement.columns)
-        db.register(f"rows_{number}", rows)
+        read = f"/rows/{number}"  # as no table can be called
+        db.register(read, rows)
         for name in (f'"{table.layer}"."{table.name}"', f'main."{table.name}"'):
-            db.execute(f"create or replace view {name} as select * from rows_{number}")  # noqa: S608 - names of tables
+            db.execute(f'create or replace view {name} as select * from "{read}"')  # noqa: S608 - names of tables
 
 
 @contextmanager
