@@ -7,8 +7,8 @@ mkdir -p "$folder"
 chmod 700 "$folder"
 umask 022
 random() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
-[ -e "$folder/postgres_password" ] || random 24 > "$folder/postgres_password"
-if [ ! -e "$folder/storage_options.json" ]; then
+[ -s "$folder/postgres_password" ] || random 24 > "$folder/postgres_password"
+if [ ! -s "$folder/storage_options.json" ]; then
     id=$(random 10)
     key=$(random 20)
     printf '{"identities": [{"name": "lake", "credentials": [{"accessKey": "%s", "secretKey": "%s"}], "actions": ["Read:lake", "Write:lake", "List:lake", "Tagging:lake"]}]}\n' \

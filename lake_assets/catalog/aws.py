@@ -6,6 +6,7 @@ from typing import Any
 
 from lake_assets.errors import CatalogError, SettingsError, first_line
 from lake_assets.settings.catalog import AWS_OPTIONS, CatalogSettings
+from lake_assets.settings.load import store_environment
 
 try:
     import boto3
@@ -51,6 +52,9 @@ def client_of(service: str, settings: CatalogSettings) -> Any:  # noqa: ANN401 -
         retries={"total_max_attempts": _TRIES, "mode": "standard"},
     )
     options = {AWS_OPTIONS[name]: value for name, value in settings.secrets.items()}
+    # Of the two variables that other clients of AWS's read, boto3 reads AWS_DEFAULT_REGION alone.
+    if region := store_environment().get("AWS_REGION"):
+        options.setdefault("region_name", region)
     try:
         return boto3.client(service, endpoint_url=settings.url, config=config, **options)
     except NoRegionError as problem:

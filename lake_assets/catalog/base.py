@@ -30,6 +30,9 @@ class Catalog(Protocol):
     def tables(self, database: str) -> Sequence[CatalogTable]:
         """All entries of a database, whoever's they are; none of one that is not there."""
 
+    def lake_of(self, table: CatalogTable) -> str | None:
+        """Whose an entry is by now, as `CatalogTable.lake`; None of one that is not there."""
+
     def fitted(self, table: CatalogTable) -> CatalogTable:
         """A table as the catalogue will tell of it: texts cut to what it takes, and so on."""
 

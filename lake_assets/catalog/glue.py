@@ -70,6 +70,13 @@ class GlueCatalog:
         """As the base has it."""
         return [_read(one) for one in self._pages("get_tables", "TableList", DatabaseName=database)]
 
+    def lake_of(self, table: CatalogTable) -> str | None:
+        """As the base has it."""
+        with calling(self.title, there="EntityNotFoundException"):
+            found = self._client.get_table(DatabaseName=table.database, Name=table.name)
+            return _read(found["Table"]).lake
+        return None
+
     def fitted(self, table: CatalogTable) -> CatalogTable:
         """As the base has it."""
         fitted = in_hive_words(table, _LONGEST_COMMENT)

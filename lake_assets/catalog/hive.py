@@ -82,6 +82,12 @@ class HiveCatalog:
                 found.append(_read(metastore.get_table(database, name)))
         return found
 
+    def lake_of(self, table: CatalogTable) -> str | None:
+        """As the base has it."""
+        with self._client.calling(words.NoSuchObjectException) as metastore:
+            return _read(metastore.get_table(table.database, table.name)).lake
+        return None
+
     def fitted(self, table: CatalogTable) -> CatalogTable:
         """As the base has it; Hadoop calls S3 `s3a`."""
         fitted = in_hive_words(table, _LONGEST_COMMENT)

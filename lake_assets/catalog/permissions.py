@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from lake_assets.catalog.base import Catalog
 from lake_assets.catalog.entries import CatalogTable
 from lake_assets.catalog.grants import Standing, noted_readers, standing
+from lake_assets.catalog.plan import is_ours
 
 
 def standings(
@@ -12,6 +13,8 @@ def standings(
     lake: str,
     wanted: Sequence[CatalogTable],
     registered: Sequence[CatalogTable],
+    *,
+    take_over: bool = False,
 ) -> tuple[Standing, ...]:
     """How each table stands that is, or was, granted to somebody; names of others are left out.
 
@@ -22,6 +25,7 @@ def standings(
         lake: id of the lake.
         wanted: its tables, which note who may read them.
         registered: what the catalogue has under their names.
+        take_over: also entries that another lake registered, with whom it granted them to.
 
     Raises:
         CatalogError: the catalogue cannot be reached, or refuses.
@@ -29,15 +33,19 @@ def standings(
     if not catalog.has_grants:
         return ()
     there = {table.place: table for table in registered}
-    return tuple(_standings(catalog, lake, [(one, there.get(one.place)) for one in wanted]))
+    pairs = [
+        (one, found)
+        for one in wanted
+        if (found := there.get(one.place)) is None or is_ours(found.lake, lake, take_over=take_over)
+    ]
+    return tuple(_standings(catalog, pairs))
 
 
 def _standings(
-    catalog: Catalog, lake: str, pairs: Sequence[tuple[CatalogTable, CatalogTable | None]]
+    catalog: Catalog, pairs: Sequence[tuple[CatalogTable, CatalogTable | None]]
 ) -> Iterator[Standing]:
     for table, found in pairs:
-        is_granted = noted_readers(table) or (found and noted_readers(found))
-        if is_granted and (found is None or found.lake == lake):
+        if noted_readers(table) or (found and noted_readers(found)):
             yield standing(table, found, catalog.readers(found) if found else frozenset())
 
 

@@ -85,7 +85,7 @@ def plan(
             conflicts.append(Conflict(name=table.full_name, why=why))
             continue
         found = there.get(table.place)
-        if found is not None and not _is_ours(found, lake, take_over=take_over):
+        if found is not None and not is_ours(found.lake, lake, take_over=take_over):
             conflicts.append(Conflict(name=table.full_name, why=_whose(found)))
         elif found is None:
             actions.append(_action(Do.CREATE, table, "is new"))
@@ -116,8 +116,9 @@ def _databases(wanted: Collection[CatalogTable], there: Collection[str]) -> Iter
             yield Action(do=Do.CREATE_DATABASE, database=name, why="is not there")
 
 
-def _is_ours(found: CatalogTable, lake: str, *, take_over: bool) -> bool:
-    return found.lake == lake or bool(take_over and found.lake)
+def is_ours(owner: str, lake: str, *, take_over: bool) -> bool:
+    """Whether a lake may change an entry, which is that of the lake `owner`; empty of nobody's."""
+    return owner == lake or bool(take_over and owner)
 
 
 def _whose(found: CatalogTable) -> str:

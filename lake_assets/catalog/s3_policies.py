@@ -37,7 +37,12 @@ def _place(table: CatalogTable) -> tuple[str, str]:
     if parts.scheme != "s3":
         fact = f"is at {table.location}, and policies of S3 are for buckets of S3"
         raise LakeError(table.full_name, fact, "Use the permissions of the disk, or of its store")
-    return parts.netloc, unquote(parts.path).strip("/")
+    return parts.netloc, _literally(unquote(parts.path).strip("/"))
+
+
+def _literally(path: str) -> str:
+    """A path of which a policy takes nothing for a pattern or a variable."""
+    return "".join(f"${{{one}}}" if one in "*?$" else one for one in path)
 
 
 def _fitting(bucket: str, keys: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from lake_assets.catalog.base import Catalog
 from lake_assets.catalog.entries import CatalogTable, database_of
 from lake_assets.catalog.grants import Standing
 from lake_assets.catalog.permissions import grant, revoke, standings
-from lake_assets.catalog.plan import Action, Conflict, Do, plan
+from lake_assets.catalog.plan import Action, Conflict, Do, is_ours, plan
 from lake_assets.catalog.wanted import wanted_tables
 from lake_assets.errors import CatalogError, SettingsError
 from lake_assets.model.feeds import Feed
@@ -79,11 +79,11 @@ def sync(
     with open_catalog(settings) as catalog:
         look = _look(settings, feeds, catalog)
         decided = plan(look.lake, look.wanted, look.there, look.databases, take_over=take_over)
-        granted = standings(catalog, look.lake, look.wanted, look.there)
+        granted = standings(catalog, look.lake, look.wanted, look.there, take_over=take_over)
         if not dry_run:
             revoke(catalog, granted)
             for action in decided.actions:
-                _act(catalog, action, look.lake)
+                _act(catalog, action, look.lake, take_over=take_over)
             grant(catalog, granted)
         return Synced(
             catalog=catalog.title,
@@ -144,7 +144,13 @@ def _looked_at(settings: CatalogSettings, lake: str, databases: Mapping[str, str
     return [name for name, by in databases.items() if by == lake or name.lower() in asked_for]
 
 
-def _act(catalog: Catalog, action: Action, lake: str) -> None:
+def _act(catalog: Catalog, action: Action, lake: str, *, take_over: bool) -> None:
+    if action.do in {Do.UPDATE, Do.DROP} and action.table is not None:
+        # The look was before all that was done until now: minutes, where there are many tables.
+        owner = catalog.lake_of(action.table)
+        if owner is not None and not is_ours(owner, lake, take_over=take_over):
+            fact = "is somebody else's since a moment ago, and was left alone"
+            raise CatalogError(action.name, fact, "Run it again; nothing was lost")
     match action:
         case Action(do=Do.CREATE_DATABASE):
             catalog.create_database(action.database, lake)

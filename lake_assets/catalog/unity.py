@@ -71,12 +71,20 @@ class UnityCatalog:
         if self.client.get(f"/catalogs/{self._catalog}") is None:
             return {}
         found = self.client.pages("/schemas", "schemas", {"catalog_name": self._catalog})
-        return {one["name"]: (one.get("properties") or {}).get(LAKE, "") for one in found}
+        with self.client.reading():
+            return {str(one["name"]): (one.get("properties") or {}).get(LAKE, "") for one in found}
 
     def tables(self, database: str) -> Sequence[CatalogTable]:
         """As the base has it."""
         where = {"catalog_name": self._catalog, "schema_name": database}
-        return [_read(database, one) for one in self.client.pages("/tables", "tables", where)]
+        with self.client.reading():
+            return [_read(database, one) for one in self.client.pages("/tables", "tables", where)]
+
+    def lake_of(self, table: CatalogTable) -> str | None:
+        """As the base has it."""
+        found = self.client.get(f"/tables/{self._full_name(table)}")
+        with self.client.reading():
+            return None if found is None else _read(table.database, found).lake
 
     def fitted(self, table: CatalogTable) -> CatalogTable:
         """As the base has it."""
@@ -124,8 +132,9 @@ class UnityCatalog:
     def readers(self, table: CatalogTable) -> AbstractSet[str]:
         """As the base has it."""
         found = self.client.get(self._permissions(table)) or {}
-        assigned = found.get("privilege_assignments", ())
-        return {one["principal"] for one in assigned if _SELECT in one["privileges"]}
+        with self.client.reading():
+            assigned = found.get("privilege_assignments", ())
+            return {one["principal"] for one in assigned if _SELECT in one["privileges"]}
 
     def grant(self, table: CatalogTable, principals: Sequence[str]) -> None:
         """As the base has it."""

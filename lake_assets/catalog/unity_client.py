@@ -3,6 +3,7 @@
 import json
 import ssl
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,9 @@ _TIMEOUT_S = 30.0
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
 """Bytes: a page has 50 tables at most, and columns may be many."""
+
+_LONGEST_WORDS = 1000
+"""Characters that are shown of why a server refuses."""
 
 _TRIES = 3
 """Of a question that changes nothing and fails on the way, or is told to come later."""
@@ -51,6 +55,19 @@ class UnityClient:
     def title(self) -> str:
         """Which server."""
         return self._url
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Tell of an answer that has other fields than those that the block reads.
+
+        Raises:
+            CatalogError: it has.
+        """
+        try:
+            yield
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            fact = "answers with fields that are none of Unity Catalog's"
+            raise CatalogError(self.title, fact, "Check LAKE_ASSETS_CATALOG_URL") from problem
 
     def close(self) -> None:
         """End its connections."""
@@ -137,13 +154,19 @@ class UnityClient:
             raise CatalogError(self.title, fact, step)
         if answer.status_code == _NOT_FOUND:
             return None
-        words = self._masked(str(told.get("message", ""))).strip().rstrip(".")
+        words = _one_line(self._masked(str(told.get("message", ""))))
         fact = f"refuses ({answer.status_code} {code}: {words})"
         step = _STEPS.get(answer.status_code, "See to what the server says; nothing was lost")
         raise CatalogError(self.title, fact, step)
 
     def _masked(self, text: str) -> str:
         return text.replace(self._token, "***") if self._token else text
+
+
+def _one_line(text: str) -> str:
+    """A server's words as they go into a sentence."""
+    line = " ".join(text[:_LONGEST_WORDS].split()).rstrip(".")
+    return "".join(one if one.isprintable() else "?" for one in line)
 
 
 @cache
@@ -156,6 +179,6 @@ def _object(content: bytes) -> dict[str, Any] | None:
     """What an answer says; nothing is an empty object, and None is what is no object."""
     try:
         told = json.loads(content) if content else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) else None

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from lake_assets.catalog.entries import CatalogTable
 from lake_assets.catalog.sync import Synced, registered_tables
@@ -107,7 +108,8 @@ def show(*, lake: LakeOption = None, as_json: JsonOption = False) -> None:
     shown.add_column("comes from", overflow="fold")
     shown.add_column("location", overflow="fold")
     for table in found:
-        shown.add_row(table.full_name, str(len(table.columns)), table.comes_from, table.location)
+        texts = (table.full_name, str(len(table.columns)), table.comes_from, table.location)
+        shown.add_row(*map(Text, texts))  # a pattern of topics has brackets
     stdout.print(shown)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from lake_assets.catalog.grants import Standing, by_principal
 from lake_assets.catalog.s3_policies import policies
@@ -40,7 +41,8 @@ def show(
     No catalogue is asked.
     """
     settings = load_settings(lake=lake)
-    found = by_principal(wanted_tables(settings, load_feeds(settings.feeds)))
+    feeds = load_feeds(settings.feeds)
+    found = by_principal(wanted_tables(settings, feeds))
     if s3_policies:
         print(json.dumps({name: policies(tables) for name, tables in found.items()}, indent=2))
         return
@@ -49,13 +51,18 @@ def show(
         print(json.dumps(names))
         return
     if not found:
-        stdout.print("no feed grants anything; declare `grants` in its file")
+        some = any(feed.grants for feed in feeds)
+        none_yet = "no table is there yet that a feed grants; they come with its streams"
+        stdout.print(
+            none_yet if some else "no feed grants anything; declare `grants` in its file",
+            soft_wrap=True,
+        )
         return
     shown = Table()
     shown.add_column("principal", overflow="fold")
     shown.add_column("may read", overflow="fold")
     for name, tables in found.items():
-        shown.add_row(name, ", ".join(table.full_name for table in tables))
+        shown.add_row(Text(name), ", ".join(table.full_name for table in tables))
     stdout.print(shown)
 
 

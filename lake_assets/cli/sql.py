@@ -1,5 +1,6 @@
 """`lake-assets sql`: a query over the lake, by names of tables."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -95,6 +96,9 @@ def _ensure_writable(settings: Settings, kind: Format, output: Path | None) -> N
         return
     if output.is_dir():
         raise QueryError(f"--output {output}", "is a folder", "Name a file")
+    if output.exists() and not output.is_file():
+        # A pipe or /dev/null would be replaced by a file for all who use it.
+        raise QueryError(f"--output {output}", "is no file", "Name one, or leave --output out")
     if settings.lake_root.overlaps(output.absolute()):
         raise QueryError(f"--output {output}", "is in the lake", "Write it elsewhere")
 
@@ -116,7 +120,8 @@ def _write(
     if output is None:
         texts[kind](result, sys.stdout, limit)
         return
-    with _telling(output), replacing(output) as staged:
+    # Where a link leads: another one's link, or /dev/stdout, stays one.
+    with _telling(output), replacing(Path(os.path.realpath(output))) as staged:
         if kind is Format.PARQUET:
             rows = write_parquet(result, staged, limit)
         else:
@@ -132,6 +137,8 @@ def _telling(output: Path) -> Iterator[None]:
     except LakeAssetsError:
         raise
     except OSError as problem:
+        if problem.errno is None:  # the query's, by Arrow, and no disk's
+            raise
         fact = f"cannot be written ({problem.strerror or problem})"
         raise QueryError(f"--output {output}", fact, "Name a file that can be") from problem
 

@@ -30,7 +30,7 @@ def code_version(settings: Settings, feeds: Sequence[Feed]) -> str:
     declared = {
         "release": version("lake-assets"),
         "feeds": [feed.model_dump(mode="json") for feed in supervised(feeds)],
-        "python": {path.name: _digest(path.read_bytes()) for path in _python(settings.feeds)},
+        "python": _python(settings.feeds),
         "settings": settings.model_dump(mode="json"),
     }
     return _digest(json.dumps(declared, sort_keys=True).encode())
@@ -56,8 +56,15 @@ def is_outdated(
     return is_ours and is_other and is_older and run.status is dg.DagsterRunStatus.STARTED
 
 
-def _python(folder: Path | None) -> list[Path]:
-    return [] if folder is None else sorted(folder.glob("*.py"))
+def _python(folder: Path | None) -> dict[str, str]:
+    """By name a digest of each module beside the feeds, and of those of packages there."""
+    if folder is None:
+        return {}
+    packages = [path.parent for path in folder.glob("*/__init__.py")]
+    found = [*folder.glob("*.py"), *(path for one in packages for path in one.rglob("*.py"))]
+    # Editors lock what is open by a hidden link that leads nowhere.
+    modules = [path for path in found if not path.name.startswith(".") and path.is_file()]
+    return {path.relative_to(folder).as_posix(): _digest(path.read_bytes()) for path in modules}
 
 
 def _digest(content: bytes) -> str:

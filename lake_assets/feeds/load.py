@@ -68,7 +68,9 @@ def find_feed(feeds: Sequence[Feed], name: str) -> Feed:
 
 def _files(folder: Path) -> list[Path]:
     try:
-        files = sorted(p for p in folder.iterdir() if p.suffix in _YAML or is_feed_file(p))
+        # Hidden ones are editors' and systems': locks, copies, what a Mac notes of each file.
+        shown = (path for path in folder.iterdir() if not path.name.startswith("."))
+        files = sorted(path for path in shown if path.suffix in _YAML or is_feed_file(path))
     except OSError as problem:
         raise FeedError(
             f"feeds folder {folder}",

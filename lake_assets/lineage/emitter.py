@@ -6,6 +6,7 @@ Whatever goes wrong is logged once, until an event gets through.
 
 import logging
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,9 @@ _LOG = logging.getLogger(__name__)
 
 MOST_WAITING = 1000
 """Things to tell of that wait at most; more are lost, which is logged."""
+
+_LOGIN = re.compile(r"://[^/\s]*@")
+"""What an address may have of a login; the transport's errors name it whole."""
 
 LAST_WORDS_S = 5.0
 """Seconds that the end of a process waits for what is left."""
@@ -97,6 +101,7 @@ class Emitter:
         return ()
 
     def _note(self, trouble: str) -> None:
+        trouble = _LOGIN.sub("://***@", trouble)
         if not self._trouble:
             _LOG.warning("lineage is not sent, and nothing else is held up by that: %s", trouble)
         self._trouble = trouble

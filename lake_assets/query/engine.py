@@ -40,6 +40,9 @@ _ASK_AGAIN_S = 0.05
 
 _WHAT = "the query"
 
+_READING = "reading the stream registered as"
+"""How DuckDB begins what Arrow says of a file."""
+
 _Used = TypeVar("_Used")
 
 
@@ -143,9 +146,10 @@ def _register(
         log = log_of(lake, table)
         with _told_of(log):
             rows = reader.rows(log, log.open(), statement.columns)
-        db.register(f"rows_{number}", rows)
+        read = f"/rows/{number}"  # as no table can be called
+        db.register(read, rows)
         for name in (f'"{table.layer}"."{table.name}"', f'main."{table.name}"'):
-            db.execute(f"create or replace view {name} as select * from rows_{number}")  # noqa: S608 - names of tables
+            db.execute(f'create or replace view {name} as select * from "{read}"')  # noqa: S608 - names of tables
 
 
 @contextmanager
@@ -197,6 +201,11 @@ def _in_words() -> Iterator[None]:
         yield
     except duckdb.Error as problem:
         raise _told(problem) from problem
+    except (OSError, pa.ArrowException) as problem:
+        # What DuckDB says after the first rows comes through Arrow; what is left is of writing.
+        if "exception_message" not in _facts(problem):
+            raise
+        raise _told(problem) from problem
     except MemoryError as problem:
         raise _out_of_memory() from problem
 
@@ -206,15 +215,20 @@ def _out_of_memory() -> QueryError:
     return QueryError(_WHAT, "needs more memory than it may have", step)
 
 
-def _told(problem: duckdb.Error, sql: str = "") -> QueryError | LakeError:
+def _told(problem: Exception, sql: str = "") -> QueryError | LakeError:
     """DuckDB's error in a line: what it says first, and where in the query, if `sql` is given."""
-    if isinstance(problem, duckdb.OutOfMemoryException):
-        return _out_of_memory()
     facts = _facts(problem)
+    is_memory = facts.get("exception_type") == "Out of Memory"
+    if is_memory or isinstance(problem, duckdb.OutOfMemoryException):
+        return _out_of_memory()
     message = facts.get("exception_message") or first_line(problem)
     if "FileNotFoundError" in message or "No such file" in message:
         fact = "a file that a table's log names is not there any more"
         return QueryError(_WHAT, fact, "Run it again: the table has a newer version by now")
+    if message.startswith(_READING):
+        why = " ".join(message.partition(" failed: ")[2].split()).rstrip(".")
+        fact = f"a table's file cannot be read ({why})"
+        return QueryError(_WHAT, fact, "Check that file and the disk")
     place = place_of(sql, int(facts.get("position", -1))) if sql else ""
     said, _, more = message.partition("\n")
     step = more.strip().partition("\n")[0] if said.rstrip().endswith(("!", ".")) else ""
@@ -225,7 +239,7 @@ def _told(problem: duckdb.Error, sql: str = "") -> QueryError | LakeError:
     return QueryError(_WHAT, f"{said.rstrip('.! ')}{place}", step if is_hint else "Correct it")
 
 
-def _facts(problem: duckdb.Error) -> dict[str, str]:
+def _facts(problem: Exception) -> dict[str, str]:
     text = str(problem)
     try:
         facts = json.loads(text[text.index("{") :])

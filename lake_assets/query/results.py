@@ -43,14 +43,16 @@ def _texts(result: DuckDBPyRelation, plain: Collection[str] = frozenset()) -> pa
         f"c{number}" if kind.id in plain else _as_text(f"c{number}", kind.id)
         for number, kind in enumerate(result.types)
     ]
-    names = ", ".join(f"c{number}" for number in range(len(columns)))
-    # By number: two columns of a result may have one name.
-    return _batches(result, f"select {', '.join(columns)} from result as r({names})")  # noqa: S608 - numbers
+    return _batches(result, ", ".join(columns))
 
 
-def _batches(result: DuckDBPyRelation, sql: str) -> pa.RecordBatchReader:
-    """What a query over `result` finds."""
-    found = result.query("result", sql)
+def _batches(result: DuckDBPyRelation, wanted: str) -> pa.RecordBatchReader:
+    """What is wanted of each row, whose columns are called `c0`, `c1` and so on.
+
+    By number: two columns of a result may have one name, and one may be called as the result is.
+    """
+    names = ", ".join(f"c{number}" for number in range(len(result.columns)))
+    found = result.query("result", f"select {wanted} from result as r({names})")  # noqa: S608 - no user's names but in texts
     assert found is not None  # it is a SELECT  # noqa: S101
     return found.to_arrow_reader(_BATCH_ROWS)
 
@@ -95,7 +97,8 @@ def write_json(result: DuckDBPyRelation, out: IO[str], limit: int | None) -> int
         QueryError: two columns have one name.
     """
     ensure_names(result.columns)
-    rows = _batches(result, "select to_json(result)::varchar from result")
+    parts = [f"{_quoted(name)}, c{number}" for number, name in enumerate(result.columns)]
+    rows = _batches(result, f"json_object({', '.join(parts)})::varchar")
     count = 0
     for batch in _cut(rows, limit):
         lines = "\n".join(batch.column(0).to_pylist()) + "\n"
@@ -103,6 +106,11 @@ def write_json(result: DuckDBPyRelation, out: IO[str], limit: int | None) -> int
         out.write(lines if is_usual else _NO_NUMBER.sub(_without, lines))
         count += batch.num_rows
     return count
+
+
+def _quoted(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _without(match: re.Match[str]) -> str:

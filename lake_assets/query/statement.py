@@ -63,6 +63,8 @@ def read_statement(parser: DuckDBPyConnection, sql: str) -> Statement:
     if len(sql) > MOST_CHARACTERS:
         fact = f"has {len(sql):,} characters; at most are {MOST_CHARACTERS:,}"
         raise QueryError(_WHAT, fact, "Shorten it")
+    if any("\ud800" <= one <= "\udfff" for one in sql):
+        raise QueryError(_WHAT, "is no text in UTF-8", "Correct it, or the terminal's encoding")
     if _depth(sql) > _DEEPEST:
         raise QueryError(_WHAT, "is nested too deep", "Write it as several WITH")
     tables: list[NamedTable] = []

@@ -1,6 +1,8 @@
 """Writing the files of a new project, none of them over one that is there."""
 
+import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,25 +33,32 @@ def create_project(folder: Path) -> tuple[str, ...]:
         The names of its files.
 
     Raises:
-        SettingsError: a file of that name is there, and nothing was written; or one cannot be
-            written.
+        SettingsError: a file of that name is there, or one cannot be written; none is left.
     """
-    contents = _contents(folder.resolve().name)
+    contents = _contents(_name_of(folder))
     try:
         there = [name for name in contents if _is_there(folder / name)]
         if there:
             fact = f"has {there[0]} already, and nothing was written"
             raise SettingsError(str(folder), fact, "Name another folder, or move that away")
-        for name, text in contents.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8") as file:  # never over one that came meanwhile
-                file.write(text)
+        with ExitStack() as undo:
+            for name, text in contents.items():
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("x", encoding="utf-8") as file:  # never over one that came meanwhile
+                    undo.callback(path.unlink, missing_ok=True)
+                    file.write(text)
+            undo.pop_all()
     except OSError as problem:
         place = problem.filename or folder
         fact = f"cannot be written ({problem.strerror or problem})"
         raise SettingsError(str(place), fact, "Name a folder that can be") from problem
     return tuple(contents)
+
+
+def _name_of(folder: Path) -> str:
+    """What a folder is called, as a text: names of files are bytes."""
+    return os.fsencode(Path(os.path.realpath(folder)).name).decode(errors="replace")
 
 
 def _is_there(path: Path) -> bool:

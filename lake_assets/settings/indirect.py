@@ -63,7 +63,7 @@ def _text(variable: str, content: bytes) -> str:
     if len(content) > _MOST_BYTES:
         raise SettingsError(variable, f"gives more than {_MOST_BYTES:,} bytes", step)
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")  # editors of Windows begin a file with a mark
     except UnicodeDecodeError:
         # Not as its cause, which has the content.
         raise SettingsError(variable, "gives something that is no text in UTF-8", step) from None

@@ -49,3 +49,14 @@ def test_a_region_has_to_be_told(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     with pytest.raises(CatalogError, match="AWS glue: has no region"):
         client_of("glue", CatalogSettings(kind=CatalogKind.GLUE))
+
+
+def test_a_region_may_be_told_by_either_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    settings = CatalogSettings(kind=CatalogKind.GLUE)
+    assert client_of("glue", settings).meta.region_name == "eu-west-1"
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_REGION", "eu-west-2")
+    assert client_of("glue", settings).meta.region_name == "eu-west-2"

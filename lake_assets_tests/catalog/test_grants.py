@@ -73,6 +73,19 @@ def test_grants_of_others_stay(lake):
     assert readers(lake) == {"gold_uno_best": ["admin"]}
 
 
+def test_who_takes_entries_over_takes_their_grants_over(lake, tmp_path):
+    sync(lake, [UNO])
+    restored = lake.model_copy(update={"home": tmp_path / "restored"})
+    fill(restored)
+    sync(restored, [granting(grant(SCIENCE, "gold", "silver"))], take_over=True)
+    assert readers(restored) == {
+        "silver_uno_events": ["s"],
+        "silver_poker_events": ["s"],
+        "gold_uno_best": ["s"],
+        "all_play_all_of_it": ["s"],
+    }
+
+
 @pytest.mark.parametrize("lake", ["of_unity"], indirect=True)
 def test_what_differs_is_told_and_put_right(lake):
     missing = look_at_grants(lake, [UNO])

@@ -38,3 +38,10 @@ def test_very_many_tables_are_in_several_documents_that_iam_takes():
 def test_a_table_of_a_disk_has_none():
     with pytest.raises(LakeError, match="policies of S3 are for buckets of S3"):
         policies([table("uno", "file:///lake/silver/uno")])
+
+
+def test_a_folder_is_no_pattern():
+    (document,) = policies([table("uno", "s3://bucket/a*b$c/silver/uno")])
+    condition, files = document["Statement"][0]["Condition"], document["Statement"][1]["Resource"]
+    assert condition == {"StringLike": {"s3:prefix": ["a${*}b${$}c/silver/uno/*"]}}
+    assert files == ["arn:aws:s3:::bucket/a${*}b${$}c/silver/uno/*"]

@@ -1,5 +1,6 @@
 """The same of each kind of catalogue: what a lake has is there, and stays as the lake is."""
 
+import json
 import shutil
 from dataclasses import replace
 from uuid import uuid4
@@ -9,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.catalog.entries import LAKE, UPSTREAM
+from lake_assets.catalog.plan import plan
 from lake_assets.catalog.sync import open_catalog, registered_tables, sync
 from lake_assets.catalog.wanted import wanted_tables
 from lake_assets.errors import CatalogError, SettingsError
@@ -52,6 +54,34 @@ def test_all_tables_are_registered_and_then_left_alone(lake):
     ]
     again = sync(lake, [FEED])
     assert (again.actions, again.unchanged) == ((), 6)
+
+
+def test_an_entry_that_became_somebody_elses_meanwhile_is_left_alone(lake, monkeypatch):
+    sync(lake, [FEED])
+    add_tags(lake, UNO)
+    shutil.rmtree(lake.lake_dir / POKER.relative)
+    theirs = replace(entry(lake, UNO.name), properties={})
+
+    def meanwhile(*told, **how):
+        """What another does between our look and what we do."""
+        decided = plan(*told, **how)
+        with open_catalog(lake) as catalog:
+            catalog.drop(theirs)
+            catalog.create(catalog.fitted(with_fields(theirs)))
+        return decided
+
+    monkeypatch.setattr("lake_assets.catalog.sync.plan", meanwhile)
+    with pytest.raises(CatalogError, match="is somebody else's since a moment ago"):
+        sync(lake, [FEED])
+    monkeypatch.undo()
+    (conflict,) = sync(lake, [FEED]).conflicts
+    assert conflict.name == theirs.full_name
+
+
+def with_fields(table):
+    """An entry that was read, with what a new one needs."""
+    field = json.dumps({"nullable": True})
+    return replace(table, columns=tuple(replace(one, field=field) for one in table.columns))
 
 
 def test_an_entry_tells_columns_place_and_where_rows_come_from(lake):

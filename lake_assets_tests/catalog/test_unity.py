@@ -1,6 +1,8 @@
 """What is Unity's own: who may do what, pages, permissions that survive, long properties."""
 
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from pydantic import SecretStr
@@ -8,6 +10,8 @@ from pydantic import SecretStr
 from lake_assets.catalog.entries import UPSTREAM
 from lake_assets.catalog.sync import open_catalog, registered_tables, sync
 from lake_assets.errors import CatalogError
+from lake_assets.settings.catalog import CatalogKind
+from lake_assets_tests.catalog.conftest import with_catalog
 from lake_assets_tests.catalog.lakes import FEED, UNO, add_tags, fill
 
 ANNA = "anna@example.com"
@@ -119,3 +123,38 @@ def test_a_table_that_overlaps_with_somebody_elses_is_told(lake, unity):
     keep = ("catalog_name", "schema_name", "table_type", "columns", "storage_location")
     unity.ask("POST", "/tables", {"name": "theirs", **{name: taken[name] for name in keep}})
     refused(lake, "overlaps with theirs")
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "told"),
+    [
+        (200, b'{"schemas": "silver"}', "answers with fields that are none"),
+        (200, b'{"schemas": [null]}', "answers with fields that are none"),
+        (200, b'{"schemas": [], "next_page_token": ["x"]}', "answers with fields that are none"),
+        (200, b"<html>log in</html>", "answers 200 with what is none"),
+        (200, b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}", "answers 200 with what is none"),
+        (400, b'{"error_code": "X", "message": "a\\nb\\u001b[31m."}', r"\(400 X: a b\?\[31m\)"),
+    ],
+    ids=["text", "null", "pages", "page of HTML", "deep", "lines"],
+)
+def test_answers_of_another_shape_are_told_in_a_line(settings, status, answer, told):
+    class Odd(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        at_odds = with_catalog(settings, kind=CatalogKind.UNITY, url=url)
+        try:
+            with pytest.raises(CatalogError, match=told) as raised:
+                registered_tables(at_odds)
+        finally:
+            server.shutdown()
+    assert "\n" not in str(raised.value)

@@ -63,6 +63,12 @@ def test_what_is_registered_is_shown(lake):
     assert view["columns"][1] == {"name": "total", "type": "bigint", "comment": "from silver.ante"}
 
 
+def test_a_source_is_shown_whatever_it_is_called(lake):
+    (lake.feeds / "play.yaml").write_text(YAML.replace("topic: plays", "topics: 'plays-[a-z]+'"))
+    said(lake, "sync")
+    assert "plays-[a-z]+" in "".join(said(lake, "show").replace("│", "").split())
+
+
 def test_a_name_that_is_somebody_elses_ends_with_one(lake, tmp_path):
     said(lake, "sync")
     other = lake.model_copy(update={"home": tmp_path / "other"})

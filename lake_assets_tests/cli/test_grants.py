@@ -44,6 +44,14 @@ def test_a_feed_that_grants_nothing_is_said(settings):
     assert "no feed grants anything" in sparkless_here(settings, "grants", "show").stdout
 
 
+def test_a_feed_whose_tables_are_to_come_is_said(settings, tmp_path):
+    (tmp_path / "play.yaml").write_text(YAML.replace("analysts", "'role[/x]'"))
+    to_come = settings.model_copy(update={"feeds": tmp_path})
+    assert "no table is there yet" in sparkless_here(to_come, "grants", "show").stdout
+    fill(to_come)
+    assert "role[/x]" in sparkless_here(to_come, "grants", "show").stdout
+
+
 def test_verify_ends_with_one_until_the_catalogue_is_as_declared(lake):
     done = sparkless_here(lake, "grants", "verify")
     assert done.returncode == 1

@@ -59,12 +59,23 @@ def test_a_file_is_there_whole_or_as_it_was(settings, tmp_path, kind):
         assert duckdb.sql(f"from '{file}'").fetchall() == [(7,)]
 
 
+def test_a_link_stays_one(lake, tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "there.csv")
+    done = sparkless_here(
+        lake, "sql", "select 1 x", "--format", "csv", "--output", str(tmp_path / "link.csv")
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "there.csv").read_text() == "x\n1\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["--format", "parquet"], "Name an --output"),
         (["--output", "{home}/lake/silver/x.csv"], "is in the lake. Write it elsewhere"),
         (["--output", "{home}"], "is a folder"),
+        (["--output", "/dev/null"], "is no file"),
         (["--output", "/proc/x/y"], "cannot be written"),
     ],
 )
@@ -72,6 +83,16 @@ def test_an_output_that_cannot_be_is_told_in_a_line(lake, arguments, told):
     words = [word.format(home=lake.home) for word in arguments]
     done = sparkless_here(lake, "sql", "select 1", *words)
     assert (done.returncode, told in done.stderr, done.stderr.count("\n")) == (1, True, 1)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_a_query_that_fails_late_is_no_fault_of_its_output(lake, tmp_path, kind):
+    query = "select (case when i = 400000 then 'x' else '1' end)::int c from range(500000) r(i)"
+    file = tmp_path / "x"
+    done = sparkless_here(lake, "sql", query, "--format", kind, "--output", str(file))
+    assert done.returncode == 1
+    assert done.stderr == "error: the query: Could not convert string 'x' to INT32. Correct it\n"
+    assert not file.exists()
 
 
 def test_a_query_that_cannot_run_is_told_in_a_line(lake):

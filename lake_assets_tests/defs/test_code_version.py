@@ -61,6 +61,21 @@ def test_what_streams_run_makes_the_version_and_no_secret_does(settings):
     assert code_version(settings, [GAMES]) != before
 
 
+def test_packages_beside_feeds_are_code_and_what_an_editor_leaves_is_none(settings):
+    before = code_version(settings, [GAMES])
+    (settings.feeds / ".#cleaning.py").symlink_to("anna@laptop.42")
+    (settings.feeds / "folder.py").mkdir()
+    assert code_version(settings, [GAMES]) == before
+    inner = settings.feeds / "enrich" / "inner"
+    inner.mkdir(parents=True)
+    (settings.feeds / "enrich" / "__init__.py").write_text("")
+    (inner / "rates.py").write_text("x = 1")
+    packaged = code_version(settings, [GAMES])
+    assert packaged != before
+    (inner / "rates.py").write_text("x = 2")
+    assert code_version(settings, [GAMES]) not in {before, packaged}
+
+
 @dg.job
 def streams():
     """Stands for the streams' job."""

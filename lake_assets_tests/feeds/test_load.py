@@ -252,6 +252,14 @@ def test_a_folder_without_feeds_is_refused(tmp_path):
         load_feeds(tmp_path)
 
 
+def test_hidden_files_are_no_feeds(tmp_path):
+    (tmp_path / ".#play.yaml").symlink_to("anna@laptop.42")
+    (tmp_path / "._play.yaml").write_bytes(b"\0\5\26\7")
+    (tmp_path / ".#a_feeds.py").symlink_to("anna@laptop.42")
+    with pytest.raises(FeedError, match="has no"):
+        load_feeds(tmp_path)
+
+
 def test_a_missing_folder_is_refused(tmp_path):
     with pytest.raises(FeedError, match="cannot be read"):
         load_feeds(tmp_path / "nowhere")

@@ -119,12 +119,14 @@ def test_a_real_server_that_refuses_costs_nothing_but_a_line(monkeypatch, tmp_pa
         producer="https://example.com",
     )
     with run_keeper(tmp_path / "events", status=403) as server:
-        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        address = server.url.replace("://", "://anna:s@esame@")
+        monkeypatch.setenv("OPENLINEAGE_URL", address)
         monkeypatch.setenv("OPENLINEAGE_API_KEY", "sesame")
         before = openlineage_environment()
         out = emitter()
         out.tell(lambda: [event, event])
         out.flush()
     assert "403" in lines(caplog)[0]
+    assert "esame" not in caplog.text
     assert openlineage_environment() == before  # what children inherit
     assert emitter() is out

@@ -1,15 +1,18 @@
 """Queries over real tables, and attempts to reach what is none of them."""
 
+import io
 import os
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from lake_assets.delta.commit import Batch
 from lake_assets.errors import QueryError
 from lake_assets.query.engine import MEMORY_BYTES, connected, run_query
-from lake_assets.query.results import text_rows
+from lake_assets.query.results import text_rows, write_csv, write_json
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.delta.stores import in_bucket
 from lake_assets_tests.query.lakes import OTHERS, ROWS, UNO, fill
@@ -47,6 +50,14 @@ def refusal(lake, sql, **options):
 )  # fmt: skip
 def test_a_query_reads_tables_by_their_names(lake, sql, expected):
     assert rows(lake, sql) == expected
+
+
+def test_a_table_may_be_called_anything(lake, tmp_path):
+    for number in range(2):
+        folder = tmp_path / "gold" / f"rows_{number}"
+        write_deltalake(folder, pa.table({"n": [number]}))
+    assert rows(lake, "select a.n, b.n from rows_0 a, rows_1 b") == [("0", "1")]
+    assert rows(lake, "select a.n, b.n from rows_1 a, rows_0 b") == [("1", "0")]
 
 
 def test_columns_are_described(lake):
@@ -201,3 +212,29 @@ def test_a_query_reads_what_was_committed_last(lake, committer, land):
     nine = ROWS.slice(0, 1).set_column(0, ROWS.schema.field("n"), [[9]])
     committer.append([land(UNO, nine)], Batch("fill-more", 9))
     assert rows(lake, "select max(n) from silver_uno_events") == [("9",)]
+
+
+@pytest.mark.parametrize("write", [write_csv, write_json])
+def test_what_fails_after_the_first_rows_is_told(lake, write):
+    sql = "select (case when i = 400000 then 'x' else '1' end)::int c from range(500000) r(i)"
+    out = io.StringIO()
+    with pytest.raises(QueryError, match="Could not convert string 'x'"):
+        run_query(lake, sql, lambda result: write(result, out, None))
+
+
+def test_a_file_that_is_damaged_is_told(lake, tmp_path):
+    for file in (tmp_path / UNO.relative).glob("*.parquet"):
+        file.write_bytes(b"x" * file.stat().st_size)
+    with pytest.raises(QueryError, match="a table's file cannot be read") as raised:
+        run_query(
+            lake, "from silver_uno_events", lambda result: write_csv(result, io.StringIO(), None)
+        )
+    assert "/rows/" not in str(raised.value)
+
+
+def test_a_result_that_cannot_be_written_is_not_the_querys_fault(lake):
+    def write(_):
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        run_query(lake, "select 1", write)

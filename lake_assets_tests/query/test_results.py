@@ -44,6 +44,12 @@ def test_json_is_json_whatever_the_numbers_are(db):
     assert (row["k"], row["p"]) == ({"x": 'NaN "Infinity"', "y": None}, '"NaN", é')
 
 
+def test_json_has_columns_by_the_names_that_they_have(db):
+    sql = """select 1 as "result", 2 as "A", 3 as a, 4 as "it's", {'x': 5} as c0"""
+    _, text = written(write_json, db.sql(sql))
+    assert json.loads(text) == {"result": 1, "A": 2, "a": 3, "it's": 4, "c0": {"x": 5}}
+
+
 def test_csv_tells_null_from_empty_and_keeps_commas_and_lines(db):
     sql = """
         select 1 n, 'a,"b"' s, null x, '' e, 'two' || chr(10) || 'lines' l, [1] t, 0.5::double d

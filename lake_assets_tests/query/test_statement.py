@@ -72,6 +72,10 @@ def test_several_and_none_are_refused(parser, sql):
     assert "is not one SELECT" in refusal(parser, sql) or "cannot be parsed" in refusal(parser, sql)
 
 
+def test_what_is_no_text_is_refused(parser):
+    assert "is no text in UTF-8" in refusal(parser, "select '\udcff'")
+
+
 def test_every_function_that_makes_rows_is_refused_but_those_that_only_compute(parser):
     """Of all that this DuckDB has, whatever they are called in the next one."""
     names = parser.execute(

@@ -1,3 +1,4 @@
+import os
 from importlib.metadata import version
 from pathlib import Path
 
@@ -71,6 +72,26 @@ def test_what_cannot_be_written_is_told(settings, tmp_path):
     (tmp_path / "file").write_text("")
     done = sparkless_here(settings, "init", str(tmp_path / "file"))
     assert (done.returncode, "cannot be written" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["feeds", ".github"])
+def test_nothing_is_left_where_it_cannot_go_on(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(SettingsError, match="cannot be written"):
+        create_project(tmp_path)
+    assert files_in(tmp_path) == {name: "mine"}
+
+
+def test_a_folder_may_be_called_anything(tmp_path):
+    folder = tmp_path / os.fsdecode(b"bad\xff")
+    create_project(folder)
+    assert (folder / "README.md").read_text().startswith("# bad\N{REPLACEMENT CHARACTER}\n")
+
+
+def test_a_link_that_leads_to_itself_is_told(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(SettingsError, match="cannot be written"):
+        create_project(tmp_path / "loop")
 
 
 def test_the_command_says_what_it_made(settings, tmp_path):

@@ -38,6 +38,7 @@ def refused(variables) -> SettingsError:
         (b"hush\r\n", "hush"),
         (b"hush\n\n", "hush\n"),
         (b" hush ", " hush "),
+        (b"\xef\xbb\xbfhush\r\n", "hush"),
         ("schlüssel ☃\n".encode(), "schlüssel ☃"),
     ],
 )

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from lake_assets.errors import SettingsError, SourceError, SourceNotFoundError, first_line
 from lake_assets.model.kinesis_source import KinesisSource
-from lake_assets.settings.load import secret_of
+from lake_assets.settings.load import secret_of, store_environment
 from lake_assets.settings.secrets import Secrets
 from lake_assets.sources.kinesis.position import Last, Listed, Stream
 
@@ -134,7 +134,8 @@ class Client:
             session = boto3.Session(
                 botocore_session=core,
                 profile_name=source.profile,
-                region_name=source.region,
+                # boto3 itself reads AWS_DEFAULT_REGION alone.
+                region_name=source.region or store_environment().get("AWS_REGION") or None,
                 **given,
             )
             self._client = session.client(

@@ -61,6 +61,14 @@ def test_a_stream_of_another_name_is_refused_always(stream, streams, lake):
     assert f"Put back `stream: {stream.name}`" in raised.value.next_step
 
 
+def test_a_region_may_be_told_by_the_environment(stream, monkeypatch, tmp_path):
+    stream.create()
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_REGION", stream.source().region)
+    ensure_readable(stream.source(region=None), None)
+
+
 def test_what_is_to_be_corrected_is_told(stream, monkeypatch, tmp_path):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
