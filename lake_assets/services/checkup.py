@@ -223,6 +223,14 @@ def _state(settings: Settings) -> Finding:
         fact = f"{folder} cannot be written ({there} refuses)"
         fix = f"Make {there} writable, or set LAKE_ASSETS_STATE"
         return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=fix)
+    if settings.state_root is not None:
+        # Loaded only for buckets, as their store is.
+        from lake_assets.storage.conditions import ensure_conditions  # noqa: PLC0415
+
+        try:
+            ensure_conditions(settings.state_root, settings.storage.secrets)
+        except (LakeError, SettingsError) as problem:
+            return broken(thing, problem)
     whose = f"of lake {decision.id}" if isinstance(decision, Bound) else "bound with the next use"
     kept = f", and what lasts of it in {settings.state_root}" if settings.state_root else ""
     return Finding(thing=thing, health=Health.OK, fact=f"{folder}{kept}, {whose}")

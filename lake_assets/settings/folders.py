@@ -13,6 +13,9 @@ _PREFIX = "LAKE_ASSETS_"
 
 _STATE = f"{_PREFIX}STATE"
 
+_OF_RESTORES = ("_restore", "_replaced")
+"""As `backup.restored_tables` has them."""
+
 
 def ensure_apart(settings: Settings) -> None:
     """Make sure that the state does not lie where tables do.
@@ -48,6 +51,8 @@ def _ensure_beside(lake: LakeUri, kept: LakeUri) -> None:
         fact = f"is {kept}, and the lake is in another kind of store, {lake}"
     elif f"{lake}/".startswith(f"{kept}/"):
         fact = "is the folder of the tables, or one above it"
+    elif any(f"{kept}/".startswith(f"{lake / name}/") for name in _OF_RESTORES):
+        fact = "is where a restore has tables for a while"
     elif any(f"{kept}/".startswith(f"{lake / layer.value}/") for layer in Layer):
         fact = "is among the tables, whose unused files are deleted now and then"
     if fact is not None:

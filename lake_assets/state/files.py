@@ -37,7 +37,7 @@ def ensure_writable(folder: Path) -> None:
             str(folder),
             f"cannot be written ({problem.strerror})",
             "Correct its permissions, free some space, or name another folder (--lake, "
-            "LAKE_ASSETS_STATE)",
+            "LAKE_ASSETS_STATE, LAKE_ASSETS_HOME)",
         ) from problem
 
 

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-KEPT_FILES = ("alerts.json", "backups.json", "backup_runs.json", "forecast.json")
+KEPT_FILES = ("alerts.json", "backups.json", "backup_runs.json")
 KEPT_FOLDERS = ("failing", "feed-runs", "sinks")
 """What nothing else tells: which alerts were sent, backups made and wanted, runs wanted and done,
 expectations failing, and which rows a sink's batch that was cut off had. All other state is of the

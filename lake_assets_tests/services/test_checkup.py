@@ -12,6 +12,7 @@ from lake_assets.settings.schema import (
     RegistrySettings,
     RuntimeSettings,
     Settings,
+    StorageSettings,
 )
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.lake_id import lake_id
@@ -149,6 +150,20 @@ def test_a_state_folder_is_told_with_whose_it_is(settings, tmp_path):
     assert f"cannot be used with this lake: it is the state of {tmp_path}/one" in other.fact
     assert "Set LAKE_ASSETS_STATE to an empty folder" in other.fix
     assert not (tmp_path / "other").exists()
+
+
+def test_whether_a_state_can_be_kept_in_a_bucket_is_tried(settings, s3, bucket):
+    places = {"lake": Path(f"s3://{bucket}/lake"), "state": Path(f"s3://{bucket}/state")}
+    storage = StorageSettings(options={**s3.options, "max_retries": "0"})
+    own = settings.model_copy(update={**places, "storage": storage})
+    assert f"what lasts of it in s3://{bucket}/state" in _found(own)["state folder"].fact
+    s3.refuse("PUT", "/state/", "AccessDenied")
+    try:
+        finding = _found(own)
+    finally:
+        s3.forgive()
+    assert finding["state folder"].health is Health.BROKEN
+    assert finding["lake"].health is Health.OK
 
 
 def test_a_state_folder_inside_a_file_is_broken(settings, tmp_path):

@@ -247,6 +247,7 @@ def test_a_link_to_itself_is_left_to_who_opens_it(monkeypatch, tmp_path):
         ("s3://bucket/lake", "is the folder of the tables, or one above it"),
         ("s3://bucket", "is the folder of the tables, or one above it"),
         ("s3://bucket/lake/silver/state", "is among the tables"),
+        ("s3://bucket/lake/_restore", "is where a restore has tables for a while"),
         ("abfss://box@one.dfs.core.windows.net/state", "is in another kind of store"),
         ("s3://bucket/lake/a b", "cannot use characters"),
         ("/", None),
