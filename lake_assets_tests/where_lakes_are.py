@@ -15,8 +15,7 @@ from lake_assets.settings.schema import Settings, StorageSettings
 from lake_assets.state.lake_record import RECORD
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.open_store import lake_of
-from lake_assets_tests.storage.azurite import Azurite
-from lake_assets_tests.storage.servers import S3Server
+from lake_assets_tests.storage.fixtures import StoreServer
 
 BUCKET = "lakes"
 """That all lakes of a run are in: Spark is told of one."""
@@ -24,7 +23,7 @@ BUCKET = "lakes"
 Located = Callable[[Settings], Settings]
 
 
-def located_in(server: S3Server | Azurite | None) -> Located:
+def located_in(server: StoreServer | None) -> Located:
     """Has a lake of some settings be where it is to be, and no other lake."""
 
     def located(settings: Settings) -> Settings:

@@ -22,7 +22,7 @@ from pydantic_settings import (
 from pydantic_settings import SettingsError as UnreadableError
 
 from lake_assets.errors import LakeError, SettingsError
-from lake_assets.model.lake_uri import AZURE, S3, LakeUri, is_address
+from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.group import Group
@@ -174,8 +174,6 @@ def _in_bucket(path: Path) -> Path | None:
         place = LakeUri.parse(str(path))
     except LakeError:
         return None  # the complaint about addresses says so
-    if place.scheme not in {S3, AZURE}:
-        return None
     if place.for_deltalake() != str(place):
         # deltalake (1.6.6) looks for checkpoints under a name that is encoded twice.
         fact = f"is {str(place)!r}, and Delta's library cannot use characters that addresses encode"
@@ -218,8 +216,8 @@ def jvm_options() -> list[str]:
 
 
 def store_environment() -> dict[str, str]:
-    """What the environment says about AWS and Azure: servers, regions, a login."""
-    names = ("AWS_", "AZURE_")
+    """What the environment says about AWS, Azure and Google: servers, regions, a login."""
+    names = ("AWS_", "AZURE_", "GOOGLE_")
     return {name: value for name, value in os.environ.items() if name.startswith(names)}
 
 

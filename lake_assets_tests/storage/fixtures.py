@@ -1,12 +1,20 @@
-"""Servers that speak S3, one of a kind for all tests of a process, and buckets of a test's own."""
+"""Servers that speak as stores do, one of a kind for all of a process, and a test's own buckets."""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 from uuid import uuid4
 
 import pytest
 
+from lake_assets.runtime.jars import ensure_groups
+from lake_assets.runtime.java import find_java
+from lake_assets.settings.load import load_settings
 from lake_assets_tests.storage.azurite import Azurite, run_azurite
+from lake_assets_tests.storage.gcs import Gcs, run_gcs
 from lake_assets_tests.storage.servers import BOTH, S3Server, run_s3
+
+StoreServer: TypeAlias = S3Server | Azurite | Gcs
+"""Of any kind of bucket."""
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +43,25 @@ def azurite(
         yield server
 
 
+@pytest.fixture(scope="session")
+def gcs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
+    """A server that speaks as Google does, where `--gcs` says that there is one.
+
+    From then on all of this run ask it in place of Google, and no Java reaches a repository.
+    """
+    program = request.config.getoption("--gcs")
+    if program is None:
+        pytest.skip("needs --gcs")
+    runtime = load_settings().runtime
+    java = find_java(runtime.cache)
+    ensure_groups(("spark", "google"), java, runtime)
+    folder = tmp_path_factory.mktemp("gcs")
+    with run_gcs(program, folder, java.home) as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield server
+
+
 @pytest.fixture
 def s3(moto: S3Server) -> S3Server:
     """A server; modules whose tests run on both say `either_s3` here."""
@@ -49,14 +76,14 @@ def either_s3(request: pytest.FixtureRequest) -> S3Server:
 
 
 @pytest.fixture
-def lake_server(request: pytest.FixtureRequest) -> S3Server | Azurite:
+def lake_server(request: pytest.FixtureRequest) -> StoreServer:
     """What long tests of lakes in a bucket run on; `--s3` says which of the servers."""
-    server: S3Server | Azurite = request.getfixturevalue(request.config.getoption("--s3"))
+    server: StoreServer = request.getfixturevalue(request.config.getoption("--s3"))
     return server
 
 
 @pytest.fixture
-def bucket(s3: S3Server | Azurite) -> str:
+def bucket(s3: StoreServer) -> str:
     """A bucket of the test's own."""
     name = f"bucket-{uuid4()}"
     s3.make_bucket(name)
