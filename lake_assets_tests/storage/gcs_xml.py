@@ -8,6 +8,7 @@ import http.client
 import json
 import re
 import threading
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,8 @@ PAGE = 100
 """Names that a list tells at once; Google's tells a thousand."""
 
 _DONE, _NOT_FOUND, _NOT_MET = 200, 404, 412
+
+_WRITES_APART_S = 1.0
 
 _GENERATION = "x-goog-generation"
 _IF_GENERATION = "x-goog-if-generation-match"
@@ -87,12 +90,16 @@ def _in(bucket: str, *rest: str, **query: str) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
 
+_TOO_OFTEN = _refused(429, "SlowDown", "The object exceeded the rate limit for mutations.")
+
+
 class XmlApi:
     """Answers requests of the XML API by asking a server."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._parts: dict[str, dict[int, bytes]] = {}
+        self._written: dict[tuple[str, str], float] = {}
 
     def answer(self, asked: Asked) -> Answer:
         """Do what is asked of `/bucket` or `/bucket/name`."""
@@ -117,10 +124,23 @@ class XmlApi:
             put = self._copy if is_copy else self._put
             return put(bucket, name, asked)
         if asked.method == "DELETE":
-            path = _in(bucket, "o", quote(name, safe=""))
-            answer = self._server.ask(Asked(method="DELETE", path=path, headers={}))
-            return Answer(204) if answer.status == _DONE else answer
+            return self._delete(bucket, name)
         return self._read(bucket, name, asked)
+
+    def _is_too_often(self, bucket: str, name: str) -> bool:
+        """Google takes one write of a name a second, of whomever."""
+        last = self._written.get((bucket, name))
+        return last is not None and time.monotonic() - last < _WRITES_APART_S
+
+    def _delete(self, bucket: str, name: str) -> Answer:
+        if self._is_too_often(bucket, name):
+            return _TOO_OFTEN
+        path = _in(bucket, "o", quote(name, safe=""))
+        answer = self._server.ask(Asked(method="DELETE", path=path, headers={}))
+        if answer.status != _DONE:
+            return answer
+        self._written[bucket, name] = time.monotonic()
+        return Answer(204)
 
     def _list(self, bucket: str, query: Mapping[str, str]) -> Answer:
         start, delimiter = query.get("start-after", ""), query.get("delimiter", "")
@@ -160,6 +180,8 @@ class XmlApi:
 
     def _put(self, bucket: str, name: str, asked: Asked) -> Answer:
         """Put a file whole; whether it may be put, the server decides."""
+        if self._is_too_often(bucket, name):
+            return _TOO_OFTEN
         query = {"uploadType": "media", "name": name}
         if (generation := asked.headers.get(_IF_GENERATION)) is not None:
             query["ifGenerationMatch"] = generation
@@ -170,6 +192,7 @@ class XmlApi:
             return _refused(_NOT_MET, "PreconditionFailed", "It is another, or is there already.")
         if answer.status != _DONE:
             return answer
+        self._written[bucket, name] = time.monotonic()
         made = json.loads(answer.body)
         return Answer(200, {"etag": f'"{made["etag"]}"', _GENERATION: made["generation"]})
 

@@ -1,5 +1,9 @@
 """Azure and Google: an account; what a store promises there, with `--azurite` and `--gcs` only."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from uuid import uuid4
 
 import pytest
@@ -24,6 +28,38 @@ def test_address_and_options_may_both_name_the_account(name):
     assert ObjectStore(HERE, {name: "acc", "azure_storage_account_key": "eA=="}).root == HERE
     with pytest.raises(SettingsError, match="name another account than the address, 'other'"):
         ObjectStore(HERE, {name: "other", "azure_storage_account_key": "eA=="})
+
+
+class OnceASecond(BaseHTTPRequestHandler):
+    """Takes a write when the second after the one before is over, as Google does of a name."""
+
+    before = 0.0
+
+    def do_PUT(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(429 if time.monotonic() < type(self).before + 1 else 200)
+        for name, value in {"ETag": '"x"', "x-goog-generation": "1", "Content-Length": "0"}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+def test_google_is_asked_again_until_it_takes_a_second_write_of_a_name():
+    with ThreadingHTTPServer(("127.0.0.1", 0), OnceASecond) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        options = {
+            "google_base_url": f"http://127.0.0.1:{server.server_port}",
+            "google_bearer_token": "x",
+            "google_allow_http": "true",
+        }
+        store = ObjectStore(LakeUri.parse("gs://box/lake"), options)
+        OnceASecond.before = time.monotonic()
+        with ThreadPoolExecutor(8) as pool:
+            files = [store.root / str(number) for number in range(8)]
+            assert all(pool.map(store.put_if_absent, files, [b"x"] * 8))
+        server.shutdown()
 
 
 @pytest.fixture(params=["azurite", pytest.param("gcs", marks=pytest.mark.java)])
