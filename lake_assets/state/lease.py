@@ -43,11 +43,10 @@ _RENEWALS = 6
 _NOTE, _LOCK, _MARK = "lease.json", "lease.lock", "lease-mark"
 """In the state folder."""
 
-_BRISK = {"max_retries": "2", "retry_timeout": "5", "timeout": "5s", "connect_timeout": "5s"}
-"""For what is asked of the lease: who asks has a lock meanwhile, and asks again."""
-
-_TRIES_OF_GOOGLE = "12"
-"""As many as come in those five seconds: it may be written again after one (`open_bucket`)."""
+_BRISK = {"retry_timeout": "5", "timeout": "5s", "connect_timeout": "5s"}
+_TRIES, _TRIES_OF_GOOGLE = "2", "12"
+"""For what is asked of the lease: who asks has a lock meanwhile, and asks again. Google may take it
+only a second after it was written last (`storage.open_bucket`)."""
 
 _PATIENCE_S, _AGAIN_S = 60.0, 1.0
 """Seconds that a commit waits for a store that is away, as for its own requests (`open_bucket`)."""
@@ -217,8 +216,8 @@ class LakeLease:
         return found is not None and found.holder == self._own().holder and not found.is_released
 
     def _file(self) -> ConditionalFile:
-        more = {"max_retries": _TRIES_OF_GOOGLE} if self.root.scheme == GCS else {}
-        return ConditionalFile(self.root / FILE, {**self.options, **_BRISK, **more})
+        tries = _TRIES_OF_GOOGLE if self.root.scheme == GCS else _TRIES
+        return ConditionalFile(self.root / FILE, {**self.options, **_BRISK, "max_retries": tries})
 
     def _own(self) -> Lease:
         status = self.state_dir.stat()
