@@ -277,7 +277,7 @@ def test_a_state_in_a_bucket_lies_beside_the_tables_of_a_lake_in_one(monkeypatch
         ("{lake}/silver", "is among the tables"),
         ("{lake}/bronze/bronze_games/state", "is among the tables"),
         ("s3://bucket/state", "keeps its state on a disk"),
-        ("ftp://host/state", "only folders of this machine, s3:// and abfss:// are"),
+        ("ftp://host/state", "only folders of this machine, s3://, gs:// and abfss:// are"),
     ],
 )
 def test_a_state_folder_that_cannot_be_is_refused(monkeypatch, tmp_path, state, fact):

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 from cryptography.exceptions import InvalidSignature
@@ -96,6 +97,11 @@ class Proxy(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.behind, self.account, self.tls = behind, account, tls
         self.xml = XmlApi(behind)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as there
+        """Say nothing of those who are gone, such as processes that a test kills."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     def answer(self, host: str, asked: Asked) -> Answer:
         """What is told in the name of a host."""
