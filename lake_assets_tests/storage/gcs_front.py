@@ -98,7 +98,7 @@ class Proxy(ThreadingHTTPServer):
         self.behind, self.account, self.tls = behind, account, tls
         self.xml = XmlApi(behind)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as there
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of those who are gone, such as processes that a test kills."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
