@@ -45,7 +45,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_hold import Hold, backup_turn
 from lake_assets.state.backup_notes import note_made
 from lake_assets.state.backup_runs import note_run
-from lake_assets.state.keep import keep_now
+from lake_assets.state.keep import keep_now, take_now
 from lake_assets.state.lake_id import ensure_bound, lake_id, recorded
 from lake_assets.storage.open_store import lake_of
 
@@ -89,6 +89,7 @@ def back_up(
     ensure_bound(settings)
     with backup_turn(settings.state_dir) as hold:
         place.ensure_of(lake_id(settings))
+        take_now(settings)
         if not take_over:
             ensure_made_here(place, settings.state_dir)  # before what it has under way is deleted
         with place_turn(place, boot_id()) as turn:
@@ -164,6 +165,7 @@ class _Run:
             notes=(*self._cut.notes, *map(_left_out, other_tables_in(self._lake))),
         )
         note_run(self._settings.state_dir, self._turn.run)
+        keep_now(self._settings)
         self._turn.end(manifest)
         return manifest
 
@@ -246,8 +248,7 @@ class _Run:
         """Copy what is kept of the state."""
         state = self._settings.state_dir
         for file in sorted(path for name in STATE for path in (state / name).rglob("*")):
-            is_ours = file.is_file() and file.suffix != ".lock" and not file.name.startswith(".")
-            if not is_ours:
+            if not file.is_file() or file.suffix == ".lock" or file.name.startswith("."):
                 continue
             path, content = file.relative_to(state).as_posix(), file.read_bytes()
             to = self._place.state_file(self._folder, path)

@@ -37,21 +37,14 @@ from lake_assets.silver.lost_rows import note_lost_in
 from lake_assets.spark.lake_context import writable
 from lake_assets.state.backup_hold import backup_turn
 from lake_assets.state.files import ensure_writable, maintenance_turn, streams_lock, turn
+from lake_assets.state.kept_rules import OF_TABLES
 from lake_assets.state.lake_id import RESTORING, ensure_bound, lake_id, take_identity
 from lake_assets.state.lake_record import lake_record
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 from lake_assets.streams.noted_changes import REDO_TURN
 
-_FORGOTTEN = (
-    "journals",
-    "batches",
-    "refreshing",
-    "unused_files",
-    "checkpoints",
-    "checked_logs.json",
-    *STATE,
-)
+_FORGOTTEN = (*OF_TABLES, *STATE)
 """What the state has of the tables that give way, or gets from the backup."""
 
 

@@ -153,11 +153,13 @@ def decide(facts: Facts) -> Decision:
             f"it lies in {facts.lake_around}, which is another lake",
             "Set LAKE_ASSETS_STATE to a folder that is in no lake",
         )
-    if lake.record and lake.record.state.is_in_bucket and not state.place.is_in_bucket:
+    is_kept = lake.record is not None and lake.record.state.is_in_bucket
+    if lake.record and is_kept and not state.place.is_in_bucket and not facts.lake_twin:
+        address = "Set LAKE_ASSETS_STATE to that address; to" if lake.place.is_in_bucket else "To"
         return Refuse(
             f"this lake's state is kept in {lake.record.state.path}",
-            "Set LAKE_ASSETS_STATE to that address; to have it in a folder from now on, delete "
-            f"{lake.place.path}/_lake.json once nothing writes the lake",
+            f"{address} have it in a folder from now on, delete {lake.place.path}/_lake.json once "
+            "nothing writes the lake: it is another lake then, by a new id",
         )
     if lake.record is None:
         return _of_unbound_lake(facts) if state.record is None else _by_state(facts, state.record)

@@ -51,6 +51,16 @@ def kept_current(settings: Settings) -> Iterator[None]:
         _keep_now(kept, is_writer)
 
 
+def take_now(settings: Settings) -> None:
+    """Bring folder and bucket together before the folder is gone by; what fails is logged.
+
+    Another machine may have written the lake since this folder was in use.
+    """
+    kept = kept_of(settings)
+    if kept is not None:
+        _keep_now(kept, _is_writer(settings), is_to_look=True)
+
+
 def keep_now(settings: Settings) -> None:
     """Bring folder and bucket together if the folder has something new; what fails is logged."""
     kept = kept_of(settings)
@@ -64,7 +74,7 @@ def _is_writer(settings: Settings) -> Callable[[], bool]:
 
     root, options = settings.lake_root, settings.storage.secrets
     lease = LakeLease(root=root, options=options, state_dir=settings.state_dir)
-    return lambda: lease.elsewhere() is None
+    return lease.is_held_here
 
 
 def _keep(kept: "KeptState", is_writer: Callable[[], bool], ended: threading.Event) -> None:
@@ -72,9 +82,11 @@ def _keep(kept: "KeptState", is_writer: Callable[[], bool], ended: threading.Eve
         _keep_now(kept, is_writer)
 
 
-def _keep_now(kept: "KeptState", is_writer: Callable[[], bool]) -> None:
+def _keep_now(
+    kept: "KeptState", is_writer: Callable[[], bool], *, is_to_look: bool = False
+) -> None:
     try:
-        if kept.has_changed():
+        if is_to_look or kept.has_changed():
             kept.bring_together(is_writer=is_writer)
     except (LakeError, OSError) as problem:
         _LOG.warning("the state was not kept in %s, and is tried again: %s", kept.place, problem)

@@ -14,6 +14,16 @@ KEPT_FOLDERS = ("failing", "feed-runs", "sinks")
 expectations failing, and which rows a sink's batch that was cut off had. All other state is of the
 processes that run, or is made again from the lake's commits."""
 
+OF_TABLES = (
+    "journals",
+    "batches",
+    "refreshing",
+    "unused_files",
+    "checkpoints",
+    "checked_logs.json",
+)
+"""What a state folder has besides of the tables of its lake: of other ones it must not be used."""
+
 Files = Mapping[str, str]
 """Texts by their paths in the folder, with `/`."""
 

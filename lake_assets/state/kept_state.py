@@ -5,8 +5,8 @@ and how two copies are brought together is decided in `kept_rules`; whose the fi
 when they are brought together, `keep` says.
 """
 
+import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from lake_assets.state.binding import Record
 from lake_assets.state.kept_rules import (
     KEPT_FILES,
     KEPT_FOLDERS,
+    OF_TABLES,
     Files,
     digests,
     is_kept,
@@ -79,7 +80,7 @@ class KeptState:
 
         Args:
             record: of the lake.
-            former: the lake's state folder so far, whose files are kept where none are yet.
+            former: the lake's state folder so far, whose files count before what is kept.
 
         Raises:
             LakeError: as `bring_together`.
@@ -87,10 +88,14 @@ class KeptState:
         """
         with lock(self.state_dir / _LOCK):
             (self.state_dir / _BASE).unlink(missing_ok=True)
-            if former is not None and self.read() is None:
-                for name, text in _kept_in(former).items():
+            own = self._own_record()
+            if own is not None and own.id not in {record.id, record.replaces}:
+                self._forget()
+            if former is not None:
+                for name, text in _kept_in(former)[0].items():
                     replace_text(self.state_dir / name, text)
-            self._together(record, is_writer=False)
+                replace_text(self.state_dir / _BASE, "{}")  # all of it is new
+            self._together(record, is_writer=former is not None, is_taken=True)
 
     def bring_together(self, *, is_writer: Callable[[], bool]) -> None:
         """Take from folder and bucket what changed in either since the last time.
@@ -100,11 +105,14 @@ class KeptState:
                 only where something is to be done.
 
         Raises:
-            LakeError: the bucket cannot be read or written, or the file is damaged.
+            LakeError: the bucket cannot be read or written, or the file is damaged or of another
+                lake.
             OSError: the folder cannot be read or written.
         """
         with lock(self.state_dir / _LOCK):
-            self._together(None, is_writer=is_writer())
+            own = self._own_record()
+            if own is not None:  # else nobody's yet: a restore is about to say whose it is
+                self._together(own, is_writer=is_writer())
 
     def has_changed(self) -> bool:
         """Whether the folder has something that the bucket has not, as far as the folder knows.
@@ -112,18 +120,26 @@ class KeptState:
         Raises:
             OSError: the folder cannot be read.
         """
-        return digests(self._here()) != self._base()
+        return digests(_kept_in(self.state_dir)[0]) != self._base()
 
-    def _together(self, record: Record | None, *, is_writer: bool) -> None:
+    def _together(self, record: Record, *, is_writer: bool, is_taken: bool = False) -> None:
         file = self._file()
         for _ in range(_ATTEMPTS):
-            found, here = _read(file), self._here()
-            there = {} if found is None else found.files
+            found, (here, damaged) = _read(file), _kept_in(self.state_dir)
+            if found is not None and found.record.id != record.id and not is_taken:
+                fact = f"is of lake {found.record.id}, and {self.state_dir} of lake {record.id}"
+                raise LakeError(str(file), fact, "Run the command again: it says what to do")
+            every = {} if found is None else found.files
+            there = {name: text for name, text in every.items() if is_kept(name)}
             # Where nothing was kept so far, all that the folder has is new.
             base = {} if found is None else self._base()
+            if base is not None:
+                base = {name: known for name, known in base.items() if name not in damaged}
             both = merged(base, here, there, is_writer=is_writer)
-            of = record or (found.record if found else self._own_record())
-            kept = Kept(record=of, files=both.there)
+            of = record if found is None or is_taken else found.record
+            # What is no file of this release stays as it is, and is written nowhere.
+            others = {name: text for name, text in every.items() if not is_kept(name)}
+            kept = Kept(record=of, files={**others, **both.there})
             if kept != found and not file.write(_KEPT.dump_json(kept, exclude_none=True)):
                 continue
             self._write(both.here, here)
@@ -133,7 +149,7 @@ class KeptState:
         raise LakeError(str(file), fact, "Run one command at a time")
 
     def _write(self, changes: Mapping[str, str | None], seen: Files) -> None:
-        now = self._here()
+        now, _ = _kept_in(self.state_dir)
         for name, text in changes.items():
             path = self.state_dir / name
             if now.get(name) != seen.get(name):
@@ -143,8 +159,14 @@ class KeptState:
             else:
                 replace_text(path, text)
 
-    def _here(self) -> dict[str, str]:
-        return _kept_in(self.state_dir)
+    def _forget(self) -> None:
+        """Delete what is of the tables of another lake, which was at the same address."""
+        for name in (*KEPT_FILES, *KEPT_FOLDERS, *OF_TABLES):
+            path = self.state_dir / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
 
     def _base(self) -> dict[str, str] | None:
         try:
@@ -152,10 +174,12 @@ class KeptState:
         except (FileNotFoundError, ValidationError):
             return None
 
-    def _own_record(self) -> Record:
+    def _own_record(self) -> Record | None:
         """What the folder says, which makes the file again where somebody deleted it."""
         try:
             return RECORD_JSON.validate_json(state_record(self.state_dir).read_bytes())
+        except FileNotFoundError:
+            return None
         except ValidationError:
             fact, step = "is damaged, and nothing is kept", "Delete it, and run the command again"
             raise LakeError(str(state_record(self.state_dir)), fact, step) from None
@@ -164,16 +188,23 @@ class KeptState:
         return ConditionalFile(self.place / FILE, self.options)
 
 
-def _kept_in(folder: Path) -> dict[str, str]:
+def _kept_in(folder: Path) -> tuple[dict[str, str], set[str]]:
+    """What a folder has, and the names of what is no text: damaged, the bucket's copy counts."""
     paths = [folder / name for name in KEPT_FILES]
     paths += [path for name in KEPT_FOLDERS for path in (folder / name).glob("*.json")]
-    found = {}
+    found: dict[str, str] = {}
+    damaged: set[str] = set()
     for path in paths:
         name = path.relative_to(folder).as_posix()
         if is_kept(name):
-            with suppress(FileNotFoundError):
-                found[name] = path.read_text()
-    return found
+            try:
+                # As they are written: in UTF-8, whatever the machine's own, and each line's end.
+                found[name] = path.read_bytes().decode()
+            except FileNotFoundError:
+                continue
+            except UnicodeDecodeError:
+                damaged.add(name)
+    return found, damaged
 
 
 def _read(file: ConditionalFile) -> Kept | None:

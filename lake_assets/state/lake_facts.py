@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from lake_assets.errors import LakeError
+from lake_assets.errors import LakeError, NoBucketError, StoreAwayError
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.places import USUAL_STATE
 from lake_assets.settings.schema import Settings
 from lake_assets.state.binding import Facts, Place, Record, Side
 from lake_assets.state.lake_record import (
+    RECORD,
     RECORD_JSON,
     LakeRecord,
     lake_around,
@@ -153,7 +154,17 @@ def _is_state(settings: Settings, of_lake: Record | None, state: Place) -> bool:
     from lake_assets.state.kept_state import KeptState  # noqa: PLC0415 - as `kept_of`
 
     options = settings.storage.secrets
-    found = KeptState(place=root, options=options, state_dir=settings.state_dir).read()
+    try:
+        found = KeptState(place=root, options=options, state_dir=settings.state_dir).read()
+    except NoBucketError:
+        return False
+    except StoreAwayError:
+        raise
+    except LakeError as problem:
+        fact = f"{problem.fact}, and this lake says that its state is kept there"
+        step = f"delete {settings.lake_root}/{RECORD}: the lake goes on from its own commits"
+        step = f"{problem.next_step}; or, if it is lost for good, {step}"
+        raise LakeError(problem.thing, fact, step) from problem
     return found is not None and found.record.id == of_lake.id
 
 

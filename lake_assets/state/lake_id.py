@@ -6,7 +6,6 @@ places of both. Whether they belong together is decided in `state.binding`.
 
 import logging
 from dataclasses import replace
-from pathlib import Path
 
 from lake_assets.errors import ForeignStateError, LakeError
 from lake_assets.runtime.atomic_write import replace_bytes
@@ -167,10 +166,13 @@ def _bind(settings: Settings, record: LakeRecord, facts: Facts, id_: str) -> boo
             return False
         _write_state(settings, noted)
     elif facts.lake.place.is_in_bucket:
+        kept, former = kept_of(settings), former_state(facts)
+        if kept is not None and former is not None:
+            kept.take(noted, former)  # only until the next line the lake says where that is
         # First where another machine may be at it as well.
         if not record.write(_bytes(noted)):
             return False
-        _write_state(settings, noted, former_state(facts))
+        _write_state(settings, noted)
     else:
         _write_state(settings, noted)
         record.write(_bytes(noted))
@@ -187,11 +189,11 @@ def _refused(settings: Settings, facts: Facts, refusal: Refuse) -> ForeignStateE
     )
 
 
-def _write_state(settings: Settings, record: Record, former: Path | None = None) -> None:
+def _write_state(settings: Settings, record: Record) -> None:
     kept = kept_of(settings)
     if kept is not None:
         # All that is kept is in the folder before anybody takes it for the lake's.
-        kept.take(record, former)
+        kept.take(record)
     replace_bytes(state_record(settings.state_dir), _bytes(record))
 
 

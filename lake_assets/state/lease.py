@@ -211,7 +211,8 @@ class LakeLease:
         # Tokens begin anew where the file was deleted under its holder.
         return (found.token, found.holder) == (self.token, self._own().holder)
 
-    def _is_held_here(self) -> bool:
+    def is_held_here(self) -> bool:
+        """Whether a process of the state folder has it; raises as `elsewhere`."""
         found = _read(self._file())
         return found is not None and found.holder == self._own().holder and not found.is_released
 
@@ -239,7 +240,7 @@ class LakeLease:
 
     def _taken(self, stopped: Callable[[float], bool]) -> "LakeLease":
         watched: Watched | None = None
-        if not self._is_held_here():
+        if not self.is_held_here():
             ensure_conditions(self.root, self.options)
         while True:
             found = self._try(watched)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from lake_assets.alerts.alert_round import go_round
-from lake_assets.alerts.decide import Look
-from lake_assets.alerts.outbox import Book, write_book
+from lake_assets.alerts.decide import Look, Tracked
+from lake_assets.alerts.outbox import Book, read_book, write_book
 from lake_assets.errors import ForeignStateError, LakeError
 from lake_assets.settings.schema import Settings, StorageSettings
 from lake_assets.spark.lake_context import writable
@@ -22,6 +22,7 @@ from lake_assets.state.keep import keep_now, kept_current
 from lake_assets.state.lake_facts import kept_of
 from lake_assets.state.lake_id import lake_id, look_at_binding
 from lake_assets.storage.open_store import lake_of
+from lake_assets_tests.alerts.problems import alert, problem
 from lake_assets_tests.state.test_lake_record import noted
 
 
@@ -43,7 +44,7 @@ def make(s3, bucket, tmp_path):
 
 def put(settings, name, text):
     (settings.state_dir / name).parent.mkdir(parents=True, exist_ok=True)
-    (settings.state_dir / name).write_text(text)
+    (settings.state_dir / name).write_bytes(text.encode())
 
 
 def files(settings):
@@ -275,3 +276,174 @@ def test_nothing_is_asked_of_the_bucket_where_nothing_changed(make, s3):
     keep_now(settings)
     assert [path for _, path, _, _ in s3.asked() if "_state" in path] == []
     assert kept_of(settings) is not None
+
+
+def test_a_folder_that_is_no_lake_s_yet_keeps_nothing(make):
+    settings = make()
+    with writable(settings):
+        put(settings, "failing/games.json", "{}")
+        lake_id(settings)
+    assert kept(settings)["files"] == {"failing/games.json": "{}"}
+
+
+def test_the_folder_of_another_lake_puts_nothing_into_a_state(make, caplog):
+    settings = make()
+    before = lake_id(settings)
+    put(settings, "alerts.json", "of the first")
+    lake_of(settings).delete_folder(lake_of(settings).root)
+    id_ = lake_id(make("two"))
+    keep_now(settings)
+    assert f"is of lake {id_}, and {settings.state_dir} of lake {before}" in caplog.text
+    assert kept(settings)["files"] == {}
+
+
+@pytest.mark.parametrize("by", ["one", "two"])
+def test_a_lake_that_is_made_anew_gets_nothing_of_the_one_that_was_there(make, by):
+    settings = make()
+    before = lake_id(settings)
+    for name in ("alerts.json", "journals/games-demux.json", "batches/games-ingest.skip"):
+        put(settings, name, "of the first")
+    keep_now(settings)
+    lake_of(settings).delete_folder(lake_of(settings).root)
+    assert lake_id(make(by)) == lake_id(settings) != before
+    assert kept(settings)["files"] == files(settings) == {}
+    assert not list(settings.state_dir.glob("*/games-*"))
+
+
+@pytest.mark.parametrize("cut", ["_lake.json", "_state/state.json"])
+def test_the_state_of_a_volume_is_taken_along_though_that_was_cut_off(make, s3, tmp_path, cut):
+    volume, into = make(state=str(tmp_path / "volume")), make()
+    id_ = lake_id(volume)
+    put(volume, "alerts.json", "told")
+    s3.refuse("PUT", f"lake/{cut}", "AccessDenied")
+    try:
+        with pytest.raises(LakeError, match="refuses our credentials"):
+            lake_id(into)
+        assert lake_id(volume) == id_
+        put(volume, "alerts.json", "told since")
+    finally:
+        s3.forgive()
+    assert lake_id(into) == id_
+    assert kept(into)["files"] == files(into) == {"alerts.json": "told since"}
+
+
+def test_what_is_no_file_that_is_kept_is_written_nowhere_and_stays(make):
+    settings, second = make(), make("two")
+    lake_id(settings)
+    put(settings, "alerts.json", "told")
+    keep_now(settings)
+    store = lake_of(settings)
+    file = store.root / "_state" / "state.json"
+    others = {"../above.json": "x", "lake.json": "x", "failing/../x.json": "x", "newer.json": "x"}
+    content = kept(settings)
+    content["files"] |= others
+    store.delete(file)
+    store.put_if_absent(file, json.dumps(content).encode())
+    lake_id(second)
+    with writable(second):
+        put(second, "alerts.json", "told again")
+    assert kept(second)["files"] == {**others, "alerts.json": "told again"}
+    assert lake_id(second) == lake_id(settings)
+    assert [path.name for path in second.home.iterdir()] == [second.state_dir.name]
+    assert not (second.state_dir / "newer.json").exists()
+
+
+def test_a_file_that_is_no_text_is_what_the_bucket_has_of_it(make):
+    settings = make()
+    lake_id(settings)
+    put(settings, "alerts.json", "told: ü\r\n")
+    keep_now(settings)
+    for name in ("alerts.json", "failing/games.json"):
+        put(settings, name, "")
+        (settings.state_dir / name).write_bytes(b"\xff\xfe")
+    with writable(settings):
+        put(settings, "sinks/games-api.json", "batch")
+    expected = {"alerts.json": "told: ü\r\n", "sinks/games-api.json": "batch"}
+    assert kept(settings)["files"] == expected
+    assert (settings.state_dir / "alerts.json").read_bytes() == "told: ü\r\n".encode()
+    assert (settings.state_dir / "failing/games.json").read_bytes() == b"\xff\xfe"
+
+
+def moved_from(settings: Settings, bucket: str) -> None:
+    """Have a lake and its state say that they were in another bucket so far."""
+    store, was = lake_of(settings), f"s3://{settings.lake_root.bucket}/"
+    for name in ("_lake.json", "_state/state.json"):
+        told = store.get(store.root / name).decode().replace(was, f"s3://{bucket}/")
+        store.delete(store.root / name)
+        store.put_if_absent(store.root / name, told.encode())
+
+
+def test_a_lake_goes_on_though_the_bucket_that_it_was_in_is_gone(make):
+    settings = make()
+    id_ = lake_id(settings)
+    put(settings, "alerts.json", "told")
+    keep_now(settings)
+    moved_from(settings, "gone-for-good")
+    assert lake_id(make("two")) == id_
+    assert files(make("two")) == {"alerts.json": "told"}
+
+
+def test_a_former_place_that_may_not_be_read_is_told_with_the_way_on(make, s3):
+    settings = make()
+    lake_id(settings)
+    s3.make_bucket("may-not-be-read")
+    s3.refuse("GET", "may-not-be-read", "AccessDenied")
+    moved_from(settings, "may-not-be-read")
+    try:
+        with pytest.raises(
+            LakeError, match=r"its state is kept there.* delete s3://\S+/_lake.json"
+        ):
+            lake_id(make("two"))
+    finally:
+        s3.forgive()
+
+
+def test_a_round_of_alerts_with_an_old_folder_begins_with_what_others_told(make):
+    old, other = make(), make("two")
+    for settings, subject in ((old, "a"), (other, "b")):
+        lake_id(settings)
+        with writable(settings):
+            book, _ = Book().post([alert(subject)], ["webhook"])
+            write_book(settings.state_dir, book)
+    write_book(old.state_dir, Book(tracked=(Tracked(problem=problem(), seen_since=1.5),)))
+    seen = []
+
+    def look(_: object) -> Look:
+        found, _ = read_book(old.state_dir)
+        seen.extend(letter.alert.problem.subject for letter in found.letters)
+        return Look(now=0, utc_now=0, problems={})
+
+    go_round(old, look, logging.getLogger())
+    assert seen == ["b"]
+    assert "webhook" in kept(other)["files"]["alerts.json"]
+
+
+def test_a_copy_of_the_lake_alone_is_another_lake_with_a_folder(make, tmp_path):
+    first, copy = make(), make(lake="copy", state=str(tmp_path / "folder"))
+    before = lake_id(first)
+    content = lake_of(first).get(first.lake_root / "_lake.json")
+    lake_of(copy).put_if_absent(copy.lake_root / "_lake.json", content)
+    assert lake_id(copy) != before
+    assert lake_id(first) == before
+
+
+def test_back_to_a_folder_a_lake_goes_on_as_another(make, tmp_path):
+    settings, folder = make(), make(state=str(tmp_path / "folder"))
+    before = lake_id(settings)
+    with pytest.raises(ForeignStateError, match="another lake then, by a new id"):
+        lake_id(folder)
+    lake_of(settings).delete(settings.lake_root / "_lake.json")
+    assert lake_id(folder) == lake_id(folder) != before
+
+
+def test_a_lake_that_was_brought_to_a_disk_is_told_no_address(make, tmp_path):
+    settings = make()
+    lake_id(settings)
+    content = lake_of(settings).get(settings.lake_root / "_lake.json")
+    lake_of(settings).delete_folder(settings.lake_root)
+    local = Settings(home=tmp_path / "disk")
+    local.lake_dir.mkdir(parents=True)
+    (local.lake_dir / "_lake.json").write_bytes(content)
+    with pytest.raises(ForeignStateError) as told:
+        lake_id(local)
+    assert told.value.next_step.startswith("To have it in a folder from now on, delete ")
