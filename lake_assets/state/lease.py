@@ -45,8 +45,7 @@ _NOTE, _LOCK, _MARK = "lease.json", "lease.lock", "lease-mark"
 
 _BRISK = {"retry_timeout": "5", "timeout": "5s", "connect_timeout": "5s"}
 _TRIES, _TRIES_OF_GOOGLE = "2", "12"
-"""For what is asked of the lease: who asks has a lock meanwhile, and asks again. Google may take it
-only a second after it was written last (`storage.open_bucket`)."""
+"""For what is asked of the lease, by who has a lock and asks again; on Google see `open_bucket`."""
 
 _PATIENCE_S, _AGAIN_S = 60.0, 1.0
 """Seconds that a commit waits for a store that is away, as for its own requests (`open_bucket`)."""
