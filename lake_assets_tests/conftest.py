@@ -39,6 +39,7 @@ from lake_assets_tests.storage.fixtures import (
     azurite,
     bucket,
     either_s3,
+    gcs,
     lake_server,
     moto,
     s3,
@@ -47,17 +48,27 @@ from lake_assets_tests.storage.fixtures import (
 )
 from lake_assets_tests.where_lakes_are import BUCKET, Located, located_in
 
-__all__ = ["azurite", "bucket", "either_s3", "lake_server", "moto", "s3", "s3proxy", "seaweed"]
+__all__ = [
+    "azurite",
+    "bucket",
+    "either_s3",
+    "gcs",
+    "lake_server",
+    "moto",
+    "s3",
+    "s3proxy",
+    "seaweed",
+]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
     # SIGTERM do what SIGINT does, so that nothing could be asked to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_SERVERS = ("moto", "s3proxy", "seaweed", "azurite")
+_SERVERS = ("moto", "s3proxy", "seaweed", "azurite", "gcs")
 """That lakes of long tests may be on."""
 
-MARK_OF_FIXTURE = {"spark": "spark", "runtime": "java", "services": "kafka"}
+MARK_OF_FIXTURE = {"spark": "spark", "runtime": "java", "services": "kafka", "gcs": "java"}
 """What the shared fixtures start."""
 
 NEEDS_JAVA = {"java", "spark", "kafka", "slow"}
@@ -158,6 +169,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """How far tests go that draw what happens, and where lakes in a bucket are."""
     parser.addoption("--s3", choices=_SERVERS, default="s3proxy", help="of long tests")
     parser.addoption("--azurite", type=Path, help="Azurite's blob/main.js, for tests on it")
+    parser.addoption("--gcs", type=Path, help="fake-gcs-server, for tests on it")
     parser.addoption("--weed", type=Path, help="SeaweedFS's program, for tests on it")
     places = ("folder", *_SERVERS)
     parser.addoption("--lake", choices=places, default="folder", help="of tests of random faults")

@@ -27,7 +27,8 @@ def setup(
 ) -> None:
     """Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes.
 
-    For a lake in S3 or Azure, 10 MB or 1 MB of jars come besides, with which Spark reads it.
+    For a lake in S3, Google's storage or Azure, 10, 35 or 1 MB of jars come besides, with which
+    Spark reads it.
 
     With the archive each later start of Spark takes half as long. It is recorded by running the
     demo once, in a minute or two, for the Java that is found now; again after another Java or

@@ -20,7 +20,7 @@ from lake_assets.runtime.java import Java
 from lake_assets.runtime.progress import OnProgress
 from lake_assets.settings.schema import RuntimeSettings
 
-Group = Literal["spark", "s3", "azure", "kafka", "registry"]
+Group = Literal["spark", "s3", "azure", "google", "kafka", "registry"]
 """What files are for; a configuration in `ivy.xml`."""
 
 GROUPS: tuple[Group, ...] = get_args(Group)

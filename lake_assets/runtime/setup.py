@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lake_assets.model.lake_uri import AZURE, S3, LakeUri
+from lake_assets.model.lake_uri import AZURE, GCS, S3, LakeUri
 from lake_assets.runtime.class_archive import archive_path, is_left_to_us
 from lake_assets.runtime.jars import GROUPS, Group, ensure_groups
 from lake_assets.runtime.java import Java, find_java
@@ -54,7 +54,7 @@ def groups_of(settings: Settings) -> tuple[Group, ...]:
     return tuple(group for group in GROUPS if group not in _OF_STORES or group in stores)
 
 
-_OF_STORES: dict[Group, str] = {"s3": S3, "azure": AZURE}
+_OF_STORES: dict[Group, str] = {"s3": S3, "azure": AZURE, "google": GCS}
 """Groups that only lakes in a kind of store need, with that kind."""
 
 

@@ -38,7 +38,7 @@ def address_complaint(path: Path, *, takes_buckets: bool = False) -> str | None:
         return None
     if scheme[1].lower() == "file":
         return "is an address: write the folder's path alone, without file://"
-    buckets = ", s3:// and abfss:// are"
+    buckets = ", s3://, gs:// and abfss:// are"
     kinds = f"folders of this machine{buckets if takes_buckets else ' are'}"
     return f"is an address ({scheme[1]}://…), and only {kinds} supported yet"
 

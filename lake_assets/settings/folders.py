@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from lake_assets.errors import LakeError, SettingsError
-from lake_assets.model.lake_uri import AZURE, S3, LakeUri, is_address
+from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.schema import Settings
@@ -97,8 +97,6 @@ def _in_bucket(name: str, path: Path) -> Path | None:
         place = LakeUri.parse(str(path))
     except LakeError:
         return None  # the complaint about addresses says so
-    if place.scheme not in {S3, AZURE}:
-        return None
     if place.for_deltalake().rstrip("/") != str(place):
         # deltalake (1.6.6) looks for checkpoints under a name that is encoded twice.
         fact = f"is {str(place)!r}, and Delta's library cannot use characters that addresses encode"

@@ -160,8 +160,8 @@ def jvm_options() -> list[str]:
 
 
 def store_environment() -> dict[str, str]:
-    """What the environment says about AWS and Azure: servers, regions, a login."""
-    names = ("AWS_", "AZURE_")
+    """What the environment says about AWS, Azure and Google: servers, regions, a login."""
+    names = ("AWS_", "AZURE_", "GOOGLE_")
     return {name: value for name, value in os.environ.items() if name.startswith(names)}
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from lake_assets.errors import SettingsError
-from lake_assets.model.lake_uri import AZURE, S3, LakeUri
+from lake_assets.model.lake_uri import AZURE, GCS, LakeUri
 from lake_assets.spark.azure_containers import azure_properties
 from lake_assets.spark.client_options import CLIENT_OPTIONS
+from lake_assets.spark.google_buckets import google_properties
 
 _ACCESS_KEY = ("aws_access_key_id", "access_key_id")
 _SECRET_KEY = ("aws_secret_access_key", "secret_access_key")
@@ -94,12 +95,13 @@ class HadoopProperties:
 def hadoop_properties(
     root: LakeUri, options: Mapping[str, str], environment: Mapping[str, str]
 ) -> HadoopProperties:
-    """What has Spark read a lake: nothing on a disk; the bucket's own properties of S3 or Azure.
+    """What has Spark read a lake: nothing on a disk; properties of its store if it is in a bucket.
 
     Args:
         root: of the lake.
         options: of its store, as `storage.open_bucket.open_bucket` takes them.
-        environment: `AWS_…` and `AZURE_…` of it, which stand where an option is missing.
+        environment: `AWS_…`, `AZURE_…` and `GOOGLE_…` of it, which stand where an option is
+            missing.
 
     Raises:
         SettingsError: Spark cannot read such a store, or cannot heed an option.
@@ -111,10 +113,8 @@ def hadoop_properties(
     if root.scheme == AZURE:
         shown, hidden = azure_properties(root, given, around)
         return HadoopProperties(plain=shown, secret=hidden)
-    if root.scheme != S3:
-        fact = "is in a store for which Spark has no connector here"
-        step = "Keep the lake in S3 or Azure, or on a local or mounted disk"
-        raise SettingsError(str(root), fact, step)
+    if root.scheme == GCS:
+        return HadoopProperties(plain=google_properties(root, given, around), secret={})
     _ensure_heeded(root, given)
     login, secret = _login(root, given, around)
     plain = {

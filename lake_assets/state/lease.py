@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from lake_assets.errors import LakeError, LeaseHeldError, LeaseLostError, StoreAwayError
-from lake_assets.model.lake_uri import LakeUri
+from lake_assets.model.lake_uri import GCS, LakeUri
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.file_lock import lock, shared_lock, try_lock
 from lake_assets.runtime.processes import boot_id
@@ -43,8 +43,9 @@ _RENEWALS = 6
 _NOTE, _LOCK, _MARK = "lease.json", "lease.lock", "lease-mark"
 """In the state folder."""
 
-_BRISK = {"max_retries": "2", "retry_timeout": "5", "timeout": "5s", "connect_timeout": "5s"}
-"""For what is asked of the lease: who asks has a lock meanwhile, and asks again."""
+_BRISK = {"retry_timeout": "5", "timeout": "5s", "connect_timeout": "5s"}
+_TRIES, _TRIES_OF_GOOGLE = "2", "12"
+"""For what is asked of the lease, by who has a lock and asks again; on Google see `open_bucket`."""
 
 _PATIENCE_S, _AGAIN_S = 60.0, 1.0
 """Seconds that a commit waits for a store that is away, as for its own requests (`open_bucket`)."""
@@ -215,7 +216,8 @@ class LakeLease:
         return found is not None and found.holder == self._own().holder and not found.is_released
 
     def _file(self) -> ConditionalFile:
-        return ConditionalFile(self.root / FILE, {**self.options, **_BRISK})
+        tries = _TRIES_OF_GOOGLE if self.root.scheme == GCS else _TRIES
+        return ConditionalFile(self.root / FILE, {**self.options, **_BRISK, "max_retries": tries})
 
     def _own(self) -> Lease:
         status = self.state_dir.stat()

@@ -44,10 +44,10 @@ _SURROUNDINGS = re.compile(
     # Ours, of a task whose folder, disk or bucket is away; rows make none of these.
     r"|lake_assets\.errors\.(?:Source\w*|Lake|NoBucket|StoreAway|LeaseLost)Error: "
     # Of a bucket: deltalake's, and Spark's own reader's.
-    r"|Generic (?:S3|MicrosoftAzure) error"
+    r"|Generic (?:S3|GCS|MicrosoftAzure) error"
     r"|Error performing (?:list request|GET|HEAD|PUT|POST|DELETE)"
     r"|hadoop\.fs\.s3a\.\w+(?:Exception|Error)|AccessDeniedException: s3a:|awssdk\.\S+Exception"
-    r"|hadoop\.fs\.azurebfs\.\S+Exception"
+    r"|hadoop\.fs\.azurebfs\.\S+Exception|hadoop\.repackaged\.ossgcs\.\S+Exception"
 )
 
 

@@ -17,7 +17,6 @@ def test_spark_gets_a_java_and_its_jars(settings):
 def test_a_store_s_jars_are_for_lakes_in_it_alone(tmp_path):
     on_a_disk = ("spark", "kafka", "registry")
     assert groups_of(Settings(home=tmp_path)) == on_a_disk
-    assert groups_of(Settings(home=tmp_path, lake=Path("gs://b/lake"))) == on_a_disk
     assert groups_of(Settings(home=tmp_path, lake=Path("s3://b/lake"))) == (
         "spark",
         "s3",
@@ -26,6 +25,8 @@ def test_a_store_s_jars_are_for_lakes_in_it_alone(tmp_path):
     )
     azure = Path("abfss://c@a.dfs.core.windows.net/lake")
     assert groups_of(Settings(home=tmp_path, lake=azure)) == ("spark", "azure", "kafka", "registry")
+    google = Settings(home=tmp_path, lake=Path("gs://a.bucket/lake"))
+    assert groups_of(google) == ("spark", "google", "kafka", "registry")
 
 
 @pytest.mark.java

@@ -189,15 +189,15 @@ def test_an_address_that_is_given_as_a_folder_is_refused_and_no_folder_is_made(
     monkeypatch, tmp_path, name
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(f"LAKE_ASSETS_{name}", "gs://bucket/lake")
-    with pytest.raises(SettingsError, match=rf"LAKE_ASSETS_{name}: is an address \(gs://"):
+    monkeypatch.setenv(f"LAKE_ASSETS_{name}", "hdfs://host/lake")
+    with pytest.raises(SettingsError, match=rf"LAKE_ASSETS_{name}: is an address \(hdfs://"):
         load_settings()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_address_that_is_given_as_an_option_is_refused_by_that_name():
     with pytest.raises(SettingsError, match="--lake: is an address"):
-        load_settings(lake=Path("gs://bucket/lake"))
+        load_settings(lake=Path("hdfs://host/lake"))
 
 
 @pytest.mark.parametrize("name", ["HOME", "LAKE"])
@@ -278,7 +278,7 @@ def test_a_state_in_a_bucket_lies_beside_the_tables_of_a_lake_in_one(monkeypatch
         ("{lake}/silver", "is among the tables"),
         ("{lake}/bronze/bronze_games/state", "is among the tables"),
         ("s3://bucket/state", "keeps its state on a disk"),
-        ("ftp://host/state", "only folders of this machine, s3:// and abfss:// are"),
+        ("ftp://host/state", "only folders of this machine, s3://, gs:// and abfss:// are"),
     ],
 )
 def test_a_state_folder_that_cannot_be_is_refused(monkeypatch, tmp_path, state, fact):
@@ -334,14 +334,17 @@ def test_a_path_in_s3_that_deltalake_encodes_is_refused(monkeypatch, path):
         load_settings()
 
 
-def test_a_container_of_azure_is_taken(monkeypatch):
-    address = "abfss://box@acc.dfs.core.windows.net/lake"
+@pytest.mark.parametrize(
+    "address", ["abfss://box@acc.dfs.core.windows.net/lake", "gs://a-bucket_of.mine/lake"]
+)
+def test_a_bucket_of_another_store_than_s3_is_taken(monkeypatch, address):
     monkeypatch.setenv("LAKE_ASSETS_LAKE", address)
     assert str(load_settings().lake_root) == address
 
 
-@pytest.mark.parametrize("given", ["gs://bucket/lake", "s3://bucket/../x"])
+@pytest.mark.parametrize("given", ["hdfs://host/lake", "s3://bucket/../x"])
 def test_another_store_is_refused_for_a_lake(monkeypatch, given):
     monkeypatch.setenv("LAKE_ASSETS_LAKE", given)
-    with pytest.raises(SettingsError, match="only folders of this machine, s3:// and abfss:// are"):
+    taken = "only folders of this machine, s3://, gs:// and abfss:// are"
+    with pytest.raises(SettingsError, match=taken):
         load_settings()

@@ -143,12 +143,6 @@ def test_what_spark_cannot_heed_is_refused_by_name(name, step):
         of_s3({name: "x"})
 
 
-@pytest.mark.parametrize("address", ["gs://bucket/lake"])
-def test_a_store_without_a_connector_is_refused(address):
-    with pytest.raises(SettingsError, match="a store for which Spark has no connector"):
-        hadoop_properties(LakeUri.parse(address), {}, {})
-
-
 READS = """
 import json, sys
 from pathlib import Path

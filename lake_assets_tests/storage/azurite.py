@@ -58,6 +58,10 @@ class Azurite:
         url = f"{self.url}/{bucket}?restype=container"
         httpx.put(url, headers=headers, trust_env=False).raise_for_status()
 
+    def wrong_login(self, folder: Path) -> dict[str, str]:  # noqa: ARG002 - as others have it
+        """Options in place of its own with which it lets nobody in."""
+        return {"azure_storage_account_key": "d3Jvbmc="}
+
     def forgive(self) -> None:
         """It breaks nothing."""
 

@@ -1,15 +1,19 @@
-"""Servers that speak S3, one of a kind for all tests of a process, and buckets of a test's own."""
+"""Servers that speak as stores do, one of a kind for all of a process, and a test's own buckets."""
 
 from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
 
+from lake_assets.runtime.jars import ensure_groups
+from lake_assets.runtime.java import find_java
+from lake_assets.settings.load import load_settings
 from lake_assets_tests.storage.azurite import Azurite, run_azurite
+from lake_assets_tests.storage.gcs import Gcs, run_gcs
 from lake_assets_tests.storage.seaweed import Seaweed, run_seaweed
 from lake_assets_tests.storage.servers import BOTH, S3Server, run_s3
 
-LakeServer = S3Server | Azurite | Seaweed
+LakeServer = S3Server | Azurite | Seaweed | Gcs
 """What lakes of long tests may be on."""
 
 
@@ -36,6 +40,25 @@ def azurite(
     if program is None:
         pytest.skip("needs --azurite")
     with run_azurite(program, tmp_path_factory.mktemp("azurite")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def gcs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
+    """A server that speaks as Google does, where `--gcs` says that there is one.
+
+    From then on all of this run ask it in place of Google, and no Java reaches a repository.
+    """
+    program = request.config.getoption("--gcs")
+    if program is None:
+        pytest.skip("needs --gcs")
+    runtime = load_settings().runtime
+    java = find_java(runtime.cache)
+    ensure_groups(("spark", "google"), java, runtime)
+    folder = tmp_path_factory.mktemp("gcs")
+    with run_gcs(program, folder, java.home) as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
         yield server
 
 

@@ -18,6 +18,7 @@ from lake_assets.streams.batch_errors import Blame, blame_for, cause_of, did_not
 KAFKA = "Caused by: org.apache.kafka.common.errors."
 OURS = "lake_assets.errors."
 S3A = "org.apache.hadoop.fs.s3a."
+GOOGLE = "com.google.cloud.hadoop.repackaged.ossgcs.com.google.cloud.storage."
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,8 @@ S3A = "org.apache.hadoop.fs.s3a."
         (PySparkException("x\nAccessDeniedException: s3a://b/x: 400"), Blame.SURROUNDINGS),
         (DeltaError("Generic S3 error: Error performing GET http://x"), Blame.SURROUNDINGS),
         (DeltaError("Generic MicrosoftAzure error: x"), Blame.SURROUNDINGS),
+        (DeltaError("Generic GCS error: x"), Blame.SURROUNDINGS),
+        (PySparkException(f"x\nCaused by: {GOOGLE}StorageException: 503"), Blame.SURROUNDINGS),
         (PySparkException("TaskKilled (Stage cancelled)"), Blame.SURROUNDINGS),
         (PySparkException("[CAST_INVALID_INPUT] The value 'cancelled' of the type"), Blame.BATCH),
         (OSError(errno.EIO, "Input/output error"), Blame.SURROUNDINGS),
