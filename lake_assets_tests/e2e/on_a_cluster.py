@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyarrow.parquet as pq
 
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.table_log import log_of
@@ -100,3 +101,15 @@ def unnamed_files(settings: Settings, key: str) -> set[str]:
     handle = open_table(lake, table)
     assert handle is not None
     return there - {path.rsplit("/", 1)[-1] for path in handle.file_uris()}
+
+
+def in_unnamed_files(settings: Settings) -> Places:
+    """By key and place, how often it is in files of silver that no log names."""
+    lake, found = lake_of(settings), Places()
+    for key in KEYS:
+        for name in unnamed_files(settings, key):
+            with lake.open_for_reading(log_of(lake, silver_of(key)).folder / name) as source:
+                rows = pq.read_table(source, columns=["_partition", "_offset"])
+            places = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+            found.update((key, *place) for place in places)
+    return found

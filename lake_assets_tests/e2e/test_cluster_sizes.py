@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -110,5 +111,5 @@ def _await_rows(settings, produced):
 
 def _ensure_each_is_once(settings, produced):
     assert differences(in_silver(settings), produced) == []
-    in_topic = type(produced)(tuple(place) for _, *place in produced)
+    in_topic = Counter(tuple(place) for _, *place in produced)
     assert differences(in_bronze(settings), in_topic) == []
