@@ -88,7 +88,7 @@ class Cluster:
     def executors(self, number: int) -> list[psutil.Process]:
         """The executors of a worker."""
         found = psutil.Process(self._processes[f"worker{number}"].pid).children()
-        return [one for one in found if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
+        return [one for one in found if _is_executor(one)]
 
     def wait_for_workers(self, count: int, *, within_s: float = 180) -> None:
         """Wait until the master has so many that are alive."""
@@ -137,6 +137,13 @@ class Cluster:
                 stdout=log,
                 stderr=log,
             )
+
+
+def _is_executor(process: psutil.Process) -> bool:
+    """Whether it is one, and lives."""
+    with suppress(psutil.NoSuchProcess):
+        return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
+    return False
 
 
 @contextmanager
