@@ -25,7 +25,6 @@ from lake_assets.settings.load import load_settings
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.spark.session import start_session
 
-
 CASE = "cluster: batches"
 
 
