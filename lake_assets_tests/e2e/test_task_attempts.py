@@ -16,10 +16,10 @@ from lake_assets.model.tables import bronze_of
 from lake_assets.silver.demux_job import Job
 from lake_assets.spark.session import start_session
 from lake_assets_tests import spark_sessions
+from lake_assets_tests.e2e.doomed_attempts import dying
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.maintenance.lakes import later
 from lake_assets_tests.sample import silver_of
-from lake_assets_tests.streams.doomed_attempts import dying
 from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
