@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,8 @@ class Cluster:
         """Wait until the master has so many that are alive."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
-            with suppress(httpx.HTTPError):
+            # A page that begins answers in HTML.
+            with suppress(httpx.HTTPError, JSONDecodeError):
                 told = self.told()
                 if told["status"] == "ALIVE" and told["aliveworkers"] == count:
                     return
