@@ -1,7 +1,6 @@
-"""Streams on a Spark cluster whose executors come and go, and one whose master forgets them."""
+"""Streams on a Spark cluster whose executors come as rows wait, and go when none do."""
 
 import signal
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -36,7 +35,7 @@ COMING_AND_GOING = {
 @pytest.fixture
 def cluster(spark_settings, tmp_path):
     java = ensure_runtime(spark_settings).java
-    with run_cluster(java, tmp_path / "cluster", recovers=False) as found:
+    with run_cluster(java, tmp_path / "cluster") as found:
         yield found
 
 
@@ -79,25 +78,6 @@ def test_executors_come_as_rows_wait_and_go_when_none_do(settings, topic, cluste
             _await_rows(settings, produced)
         streams.send_signal(signal.SIGINT)
         assert streams.wait(60) == 0, (tmp_path / "log").read_text()
-    _ensure_each_is_once(settings, produced)
-
-
-def test_streams_whose_master_forgot_them_stand_still_until_they_start_again(
-    settings, topic, cluster, tmp_path
-):
-    produced = produce(topic, pauses.BATCH)
-    with Streaming(settings, tmp_path / "log") as streams:
-        _await_rows(settings, produced)
-        cluster.kill("master")
-        cluster.start_master()
-        wait_for(lambda: _executors(cluster) == 0, "the executors' end", within_s=120)
-        produced += produce(topic, pauses.BATCH)
-        time.sleep(30)
-        assert streams.poll() is None
-        assert in_silver(settings).total() == pauses.BATCH
-    cluster.wait_for_workers(2)
-    with Streaming(settings, tmp_path / "log", "--until-caught-up") as streams:
-        assert streams.wait(240) == 0, (tmp_path / "log").read_text()
     _ensure_each_is_once(settings, produced)
 
 

@@ -65,6 +65,14 @@ def cluster(spark_settings, tmp_path_factory):
 
 
 @pytest.fixture
+def forgetful(spark_settings, tmp_path):
+    """A cluster whose master knows nothing of before when it starts again, as is Spark's default."""
+    java = ensure_runtime(spark_settings).java
+    with run_cluster(java, tmp_path / "cluster", recovers=False) as found:
+        yield found
+
+
+@pytest.fixture
 def topic(services):
     return Topic(services)
 
@@ -135,6 +143,32 @@ def test_of_two_attempts_that_both_write_all_one_counts(settings, topic, tmp_pat
     assert untold == Counter(place for place in produced.elements() if place[1] in theirs)
     _ensure_unnamed_files_go(settings)
     _ensure_each_is_once(settings, produced)
+
+
+def test_streams_that_a_master_forgot_stand_still_until_they_start_again(
+    settings, topic, forgetful, tmp_path
+):
+    own = settings.spark.model_copy(update={"master": forgetful.master})
+    settings = settings.model_copy(update={"spark": own})
+    declare(settings.feeds, topic, f"{pauses.__name__}:linger")
+    produced = produce(topic, pauses.BATCH)
+    with Streaming(settings, tmp_path / "log") as streams:
+        wait_for(lambda: in_silver(settings) == produced, "the rows", within_s=180)
+        forgetful.kill("master")
+        forgetful.start_master()
+        wait_for(lambda: not _executors(forgetful), "the executors' end", within_s=120)
+        more = produce(topic, pauses.BATCH)
+        time.sleep(10)  # of which tasks would need one
+        assert streams.poll() is None
+        assert in_silver(settings) == produced
+    forgetful.wait_for_workers(2)
+    with Streaming(settings, tmp_path / "log", "--until-caught-up") as streams:
+        assert streams.wait(240) == 0, (tmp_path / "log").read_text()
+    _ensure_each_is_once(settings, produced + more)
+
+
+def _executors(cluster):
+    return [*cluster.executors(1), *cluster.executors(2)]
 
 
 def _pieces(marks, attempt):
