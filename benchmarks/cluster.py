@@ -13,10 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-import httpx
-
+from benchmarks.bucket import LAKE, run_bucket
 from benchmarks.cluster_case import Case, Figures
-from benchmarks.s3proxy import run_s3proxy
 from benchmarks.section import Figure, Section
 from benchmarks.standalone import run_cluster
 from benchmarks.topic import Topic, topic_of
@@ -111,9 +109,11 @@ def _run(venue: Venue, topic: Topic, place: tuple[str, int], rows: int, warm_up:
     """A case, with a bucket and a cluster of its own."""
     kind, cores = place
     runtime = venue.settings.runtime
-    with run_s3proxy(runtime) as url, tempfile.TemporaryDirectory(prefix="cluster-") as folder:
-        httpx.put(f"{url}/bench", trust_env=False).raise_for_status()
-        settings = _settings(venue.settings, Path(folder), url, rows)
+    with (
+        tempfile.TemporaryDirectory(prefix="cluster-") as folder,
+        run_bucket(runtime, Path(folder)) as options,
+    ):
+        settings = _settings(venue.settings, Path(folder), options, rows)
         case = Case(
             kafka=venue.endpoints.kafka,
             registry=venue.endpoints.registry,
@@ -134,19 +134,12 @@ def _run(venue: Venue, topic: Topic, place: tuple[str, int], rows: int, warm_up:
             return _figures(_on(settings, cluster.master, conf), own)
 
 
-def _settings(settings: Settings, folder: Path, url: str, rows: int) -> Settings:
-    options = {
-        "aws_endpoint_url": url,
-        "aws_allow_http": "true",
-        "aws_region": "us-east-1",
-        "aws_access_key_id": "bench",
-        "aws_secret_access_key": "bench",
-    }
+def _settings(settings: Settings, folder: Path, options: Mapping[str, str], rows: int) -> Settings:
     stream = settings.stream.model_copy(update={"max_rows_per_batch": rows})
     return settings.model_copy(
         update={
             "home": folder / "home",
-            "lake": Path("s3://bench/lake"),
+            "lake": Path(str(LAKE)),
             "storage": StorageSettings.model_validate({"options": options}),
             "stream": stream,
         }

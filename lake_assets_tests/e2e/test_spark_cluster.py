@@ -66,7 +66,7 @@ def cluster(spark_settings, tmp_path_factory):
 
 @pytest.fixture
 def forgetful(spark_settings, tmp_path):
-    """A cluster whose master knows nothing of before when it starts again, as is Spark's default."""
+    """A cluster whose master knows nothing of before when it starts again: Spark's default."""
     java = ensure_runtime(spark_settings).java
     with run_cluster(java, tmp_path / "cluster", recovers=False) as found:
         yield found
