@@ -34,8 +34,8 @@ from lake_assets.spark.session import start_session
 from lake_assets_tests import spark_sessions
 from lake_assets_tests.services.secured import Secured, secured_broker
 from lake_assets_tests.services.secured_registry import SecuredRegistry, run_secured_registry
-from lake_assets_tests.storage.azurite import Azurite
 from lake_assets_tests.storage.fixtures import (
+    LakeServer,
     azurite,
     bucket,
     either_s3,
@@ -43,16 +43,19 @@ from lake_assets_tests.storage.fixtures import (
     moto,
     s3,
     s3proxy,
+    seaweed,
 )
-from lake_assets_tests.storage.servers import S3Server
 from lake_assets_tests.where_lakes_are import BUCKET, Located, located_in
 
-__all__ = ["azurite", "bucket", "either_s3", "lake_server", "moto", "s3", "s3proxy"]
+__all__ = ["azurite", "bucket", "either_s3", "lake_server", "moto", "s3", "s3proxy", "seaweed"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets its background jobs ignore SIGINT. Children would inherit that, and Dagster lets
     # SIGTERM do what SIGINT does, so that nothing could be asked to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_SERVERS = ("moto", "s3proxy", "seaweed", "azurite")
+"""That lakes of long tests may be on."""
 
 MARK_OF_FIXTURE = {"spark": "spark", "runtime": "java", "services": "kafka"}
 """What the shared fixtures start."""
@@ -153,11 +156,10 @@ def _needs_java(item: pytest.Item) -> bool:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How far tests go that draw what happens, and where lakes in a bucket are."""
-    parser.addoption(
-        "--s3", choices=("moto", "s3proxy", "azurite"), default="s3proxy", help="of long tests"
-    )
-    places = ("folder", "moto", "s3proxy", "azurite")
+    parser.addoption("--s3", choices=_SERVERS, default="s3proxy", help="of long tests")
     parser.addoption("--azurite", type=Path, help="Azurite's blob/main.js, for tests on it")
+    parser.addoption("--weed", type=Path, help="SeaweedFS's program, for tests on it")
+    places = ("folder", *_SERVERS)
     parser.addoption("--lake", choices=places, default="folder", help="of tests of random faults")
     parser.addoption("--fuzz-seconds", type=float, help="of random input; a few without")
     parser.addoption("--sequences", type=int, default=4, help="of random faults")
@@ -236,7 +238,7 @@ def located(request: pytest.FixtureRequest) -> Located:
     place = request.config.getoption("--lake")
     if place == "folder":
         return located_in(None)
-    server: S3Server | Azurite = request.getfixturevalue(place)
+    server: LakeServer = request.getfixturevalue(place)
     server.make_bucket(BUCKET)
     return located_in(server)
 

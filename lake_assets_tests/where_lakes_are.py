@@ -12,11 +12,9 @@ from lake_assets.delta.log_history import open_table
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Settings, StorageSettings
-from lake_assets.state.lake_record import RECORD
 from lake_assets.storage.open_bucket import open_bucket
 from lake_assets.storage.open_store import lake_of
-from lake_assets_tests.storage.azurite import Azurite
-from lake_assets_tests.storage.servers import S3Server
+from lake_assets_tests.storage.fixtures import LakeServer
 
 BUCKET = "lakes"
 """That all lakes of a run are in: Spark is told of one."""
@@ -24,15 +22,16 @@ BUCKET = "lakes"
 Located = Callable[[Settings], Settings]
 
 
-def located_in(server: S3Server | Azurite | None) -> Located:
-    """Has a lake of some settings be where it is to be, and no other lake."""
+def located_in(server: LakeServer | None) -> Located:
+    """Has a lake of some settings be where it is to be, with its state, and no other lake."""
 
     def located(settings: Settings) -> Settings:
         if server is None:
             return settings
         storage = StorageSettings(options=server.options)
-        lake = Path(f"{server.address(BUCKET)}/{uuid4().hex}")
-        return settings.model_copy(update={"lake": lake, "storage": storage})
+        lake = f"{server.address(BUCKET)}/{uuid4().hex}"
+        places = {"lake": Path(lake), "state": Path(f"{lake}/_state")}
+        return settings.model_copy(update={**places, "storage": storage})
 
     return located
 
@@ -74,11 +73,8 @@ def put_back(settings: Settings, copy: Path, folder: LakeUri) -> None:
 
 
 def lose_state(settings: Settings) -> None:
-    """Delete a lake's state folder for good, and do then what is to be done of one in a bucket."""
+    """Delete a lake's state folder for good."""
     shutil.rmtree(settings.state_dir)
-    root = settings.lake_root
-    if not root.is_local:
-        obstore.delete(open_bucket(root, settings.storage.secrets), f"{root.path}/{RECORD}")
 
 
 def _names(settings: Settings, folder: LakeUri) -> list[str]:

@@ -10,6 +10,7 @@ from lake_assets.alerts.outbox import Book, read_book, write_book
 from lake_assets.alerts.sinks import open_sinks, sink_names
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import turn_if_free
+from lake_assets.state.keep import keep_now
 from lake_assets.state.lake_id import ensure_bound
 
 Looker = Callable[[tuple[Tracked, ...]], Look]
@@ -35,7 +36,9 @@ def go_round(settings: Settings, look: Looker, log: logging.Logger) -> Round | N
     """
     ensure_bound(settings)
     with turn_if_free(settings.state_dir, "alerts") as is_free:
-        return _go(settings, look, log) if is_free else None
+        went = _go(settings, look, log) if is_free else None
+    keep_now(settings)
+    return went
 
 
 def _go(settings: Settings, look: Looker, log: logging.Logger) -> Round:

@@ -45,6 +45,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_hold import Hold, backup_turn
 from lake_assets.state.backup_notes import note_made
 from lake_assets.state.backup_runs import note_run
+from lake_assets.state.keep import keep_now
 from lake_assets.state.lake_id import ensure_bound, lake_id, recorded
 from lake_assets.storage.open_store import lake_of
 
@@ -98,6 +99,7 @@ def back_up(
             if keep is not None:
                 turn.ensure_alone()
                 prune(place, keep)
+    keep_now(settings)
     return manifest
 
 

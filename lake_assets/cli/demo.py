@@ -22,6 +22,7 @@ from lake_assets.demo.once import OnceReport, run_once
 from lake_assets.demo.setup import Options
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
+from lake_assets.settings.schema import Settings
 
 _RATE = 200.0
 """Events a second of the live demo: enough to see rows move, little enough for an old laptop."""
@@ -76,22 +77,24 @@ def demo(
     """
     names = tuple(name.strip() for name in games.split(",")) if games else ()
     if once:
-        folder = lake or _temporary(load_settings().lake)
+        folder = lake or _temporary(load_settings())
         options = Options(games=names, versions=versions, events=events or _ONCE_EVENTS, rate=rate)
-        report = run_once(
-            load_settings(lake=folder), options, console=stderr, announce=_announce_phase
-        )
+        settings = load_settings(lake=folder, is_temporary=lake is None)
+        report = run_once(settings, options, console=stderr, announce=_announce_phase)
         show_once(report, folder, as_json=as_json)
         return
     options = Options(games=names, versions=versions, events=events, rate=rate or _RATE)
     _watch(options, lake)
 
 
-def _temporary(configured: Path | None) -> Path:
+def _temporary(configured: Settings) -> Path:
     """A folder for tables that nobody named, and a word if somebody named another lake."""
     folder = Path(tempfile.mkdtemp(prefix="lake_assets-"))
-    if configured is not None:
-        words = f"LAKE_ASSETS_LAKE is not used: the tables go to {folder}; --lake names another"
+    named = {"LAKE_ASSETS_LAKE": configured.lake, "LAKE_ASSETS_STATE": configured.state}
+    unused = " and ".join(name for name, place in named.items() if place is not None)
+    if unused:
+        is_not = "are not" if " and " in unused else "is not"
+        words = f"{unused} {is_not} used: the tables go to {folder}; --lake names another"
         stderr.print(words, highlight=False, soft_wrap=True)
     return folder
 
@@ -131,6 +134,8 @@ def _watch(options: Options, lake: Path | None) -> None:
             show=show,
             every_s=_SHOW_EVERY_S,
         )
+    if not stdout.is_terminal:
+        stdout.line()  # after the last table, which Live ends without one there
     stderr.print("stopped; started again, it goes on where it was")
 
 

@@ -4,10 +4,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from lake_assets.catalog.sync import open_catalog
 from lake_assets.cli.console import stdout
+from lake_assets.errors import CatalogError, SettingsError
 from lake_assets.services.checkup import examine
-from lake_assets.services.finding import Health
+from lake_assets.services.finding import Finding, Health, broken
 from lake_assets.settings.load import load_settings
+from lake_assets.settings.schema import Settings
 
 _COLOURS = {Health.OK: "green", Health.LATER: "yellow", Health.BROKEN: "red"}
 
@@ -18,7 +21,8 @@ def doctor() -> None:
     Each comes with its state and, if something is to be done, with what. "later" is nothing to
     worry about: it comes by itself or with the command beside it. Exit code 1 if a thing is broken.
     """
-    findings = list(examine(load_settings()))
+    settings = load_settings()
+    findings = [*examine(settings), *_catalog(settings)]
     table = Table("thing", "state")
     # Folded, never cut short: paths and commands are there to be copied.
     table.add_column("what was found", overflow="fold")
@@ -29,3 +33,15 @@ def doctor() -> None:
     stdout.print(table)
     if any(finding.health is Health.BROKEN for finding in findings):
         raise typer.Exit(1)
+
+
+def _catalog(settings: Settings) -> list[Finding]:
+    """Whether the catalogue that tables are registered in answers, if there is one."""
+    if settings.catalog.kind is None:
+        return []
+    try:
+        with open_catalog(settings) as catalog:
+            fact = f"{catalog.title}, {len(catalog.databases())} databases"
+    except (CatalogError, SettingsError) as problem:
+        return [broken("catalogue", problem)]
+    return [Finding(thing="catalogue", health=Health.OK, fact=fact)]

@@ -224,7 +224,8 @@ def _state(settings: Settings) -> Finding:
         fix = f"Make {there} writable, or set LAKE_ASSETS_STATE"
         return Finding(thing=thing, health=Health.BROKEN, fact=fact, fix=fix)
     whose = f"of lake {decision.id}" if isinstance(decision, Bound) else "bound with the next use"
-    return Finding(thing=thing, health=Health.OK, fact=f"{folder}, {whose}")
+    kept = f", and what lasts of it in {settings.state_root}" if settings.state_root else ""
+    return Finding(thing=thing, health=Health.OK, fact=f"{folder}{kept}, {whose}")
 
 
 def _disk(folder: Path) -> Finding:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from lake_assets.errors import (
+    CatalogError,
     FeedError,
     LakeError,
     RegistryError,
@@ -34,7 +35,13 @@ class Finding:
 
 
 Told: TypeAlias = (
-    SettingsError | FeedError | SourceError | RegistryError | LakeError | RuntimeSetupError
+    CatalogError
+    | SettingsError
+    | FeedError
+    | SourceError
+    | RegistryError
+    | LakeError
+    | RuntimeSetupError
 )
 """Errors that name a fact and a next step, and may come of what is looked at."""
 

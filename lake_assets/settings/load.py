@@ -21,10 +21,8 @@ from pydantic_settings import (
 )
 from pydantic_settings import SettingsError as UnreadableError
 
-from lake_assets.errors import LakeError, SettingsError
-from lake_assets.model.lake_uri import AZURE, S3, LakeUri, is_address
-from lake_assets.model.tables import Layer
-from lake_assets.settings.checks import address_complaint, folder_complaint
+from lake_assets.errors import SettingsError
+from lake_assets.settings.folders import ensure_apart, whole_place
 from lake_assets.settings.group import Group
 from lake_assets.settings.indirect import direct_values, value_of
 from lake_assets.settings.schema import Settings
@@ -85,15 +83,23 @@ def variables() -> tuple[str, ...]:
     return tuple(names)
 
 
-def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Settings:
+def load_settings(
+    *, home: Path | None = None, lake: Path | None = None, is_temporary: bool = False
+) -> Settings:
     """Read settings from the environment; arguments win. Paths come back absolute.
+
+    Args:
+        home: in place of the one that is set.
+        lake: likewise.
+        is_temporary: whether the lake is nobody's before and after, so that its state lies in it,
+            and not where that of another lake is.
 
     Raises:
         SettingsError: a variable's value does not fit its field.
     """
     given = {name: path for name, path in (("home", home), ("lake", lake)) if path is not None}
     try:
-        environment = _Environment(**given)  # type: ignore[arg-type]
+        environment = _Environment(**given, **({"state": None} if is_temporary else {}))  # type: ignore[arg-type]
     except UnreadableError as problem:
         group = next((name for name in _JSON if f'"{name}"' in str(problem)), "")
         variable = f"{_PREFIX}{group}_{_JSON.get(group, '')}".upper()
@@ -108,81 +114,17 @@ def load_settings(*, home: Path | None = None, lake: Path | None = None) -> Sett
     fields = {name: getattr(environment, name) for name in Settings.model_fields}
     for name in ("home", "lake", "state", "feeds"):
         if fields[name] is not None:
-            fields[name] = _folder(name, fields[name], is_option=name in given)
+            fields[name] = whole_place(name, fields[name], is_option=name in given)
     for name in ("runtime", "registry", "spark"):
         fields[name] = _with_absolute_paths(fields[name])
     settings = Settings(**fields)
-    _ensure_apart(settings)
+    ensure_apart(settings)
     return settings
-
-
-def _ensure_apart(settings: Settings) -> None:
-    """Make sure that the state does not lie where tables do.
-
-    Raises:
-        SettingsError: it does.
-    """
-    if not settings.lake_root.is_local:
-        return
-    # Not `resolve`, which raises where links go in a circle: who opens the folder tells that.
-    lake, state = (
-        Path(os.path.realpath(place)) for place in (settings.lake_dir, settings.state_dir)
-    )
-    fact = None
-    if lake.is_relative_to(state):
-        fact = "is the folder of the tables, or one above it"
-    elif any(state.is_relative_to(lake / layer) for layer in Layer):
-        fact = "is among the tables, whose unused files are deleted now and then"
-    if fact is not None:
-        raise SettingsError(f"{_PREFIX}STATE", fact, "Name one beside it")
 
 
 def _with_absolute_paths(group: _G) -> _G:
     paths = {n: p.expanduser().absolute() for n, p in group if isinstance(p, Path)}
     return group.model_copy(update=paths)
-
-
-def _folder(name: str, path: Path, *, is_option: bool) -> Path:
-    """A folder's whole path.
-
-    Raises:
-        SettingsError: it is an address, or tables could not lie there.
-    """
-    if name == "lake" and (bucket := _in_bucket(path)) is not None:
-        return bucket
-    whole = path.expanduser().absolute()
-    complaint = address_complaint(path, takes_buckets=name == "lake")
-    if complaint is None and name != "feeds":
-        # Delta's library follows links before it takes a path for an address.
-        places = (whole, Path(os.path.realpath(whole)))
-        complaint = next(filter(None, map(folder_complaint, places)), None)
-    if complaint:
-        thing = f"--{name}" if is_option else _PREFIX + name.upper()
-        raise SettingsError(thing, complaint, "Name another folder")
-    return whole
-
-
-def _in_bucket(path: Path) -> Path | None:
-    """A path in a bucket as it is kept, `s3:/bucket/path`; None of what is in none of these.
-
-    Raises:
-        SettingsError: deltalake does not find all that it puts there.
-    """
-    if not is_address(str(path)):
-        return None
-    try:
-        place = LakeUri.parse(str(path))
-    except LakeError:
-        return None  # the complaint about addresses says so
-    if place.scheme not in {S3, AZURE}:
-        return None
-    if place.for_deltalake() != str(place):
-        # deltalake (1.6.6) looks for checkpoints under a name that is encoded twice.
-        fact = f"is {str(place)!r}, and Delta's library cannot use characters that addresses encode"
-        raise SettingsError(
-            f"{_PREFIX}LAKE", fact, "Use letters, digits, `-`, `_`, `.`, `=` and `/`"
-        )
-    return Path(str(place))
 
 
 def java_environment() -> dict[str, str]:

@@ -9,12 +9,12 @@ from humanfriendly import InvalidSize, parse_size
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from lake_assets.model.endpoints import RegistryAccess
-from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
 from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.catalog import CatalogSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
 from lake_assets.settings.masking import MaskingSettings
+from lake_assets.settings.places import Places
 from lake_assets.settings.spark import SparkSettings
 from lake_assets.settings.upkeep import (
     BackupSettings,
@@ -199,27 +199,8 @@ class RuntimeSettings(Group):
     """Your own Ivy settings file (a mirror, a proxy, credentials); unset, Maven Central."""
 
 
-USUAL_STATE = "_lake_assets"
-"""Folder in a lake that has its state if no other is set; no layer is called so."""
-
-
-class Settings(Group):
+class Settings(Places):
     """All settings; `settings.load` builds them from the environment."""
-
-    home: Path = Path(".lake_assets")
-    """Folder of everything the product keeps: the lake, embedded services' data, Dagster's home."""
-
-    lake: Path | None = None
-    """Another place for the tables; unset, `<home>/lake`."""
-
-    state: Path | None = None
-    """Another folder for what the lake's writers keep beside the tables (locks, checkpoints,
-    journals, heartbeat, alerts), on a local or mounted disk with `flock`; unset,
-    `<lake>/_lake_assets`, or `<home>/state` where the lake is in a bucket. A lake and its state
-    folder know each other by an id."""
-
-    feeds: Path | None = None
-    """Folder of feed YAML files; unset, the ones that ship with the package."""
 
     kafka: KafkaSettings = KafkaSettings()
     registry: RegistrySettings = RegistrySettings()
@@ -237,48 +218,3 @@ class Settings(Group):
     catalog: CatalogSettings = CatalogSettings()
     dagster: DagsterSettings = DagsterSettings()
     runtime: RuntimeSettings = RuntimeSettings()
-
-    @property
-    def lake_root(self) -> LakeUri:
-        """Where the tables are: `<layer>/<table>` below it.
-
-        Raises:
-            LakeError: it is an address of a kind that is not known.
-        """
-        place = self.lake or self.home / "lake"
-        return LakeUri.parse(str(place if is_address(str(place)) else place.absolute()))
-
-    @property
-    def lake_dir(self) -> Path:
-        """`lake_root` as a folder of this machine.
-
-        Raises:
-            LakeError: it is in a bucket.
-        """
-        place = self.lake or self.home / "lake"
-        return self.lake_root.as_path() if is_address(str(place)) else place
-
-    @property
-    def disk_dir(self) -> Path:
-        """Whose disk of this machine a lake fills: its own; of one in a bucket, its state's."""
-        return self.lake_dir if self.lake_root.is_local else self.state_dir
-
-    @property
-    def state_dir(self) -> Path:
-        """Checkpoints, lock and heartbeat of the streams, and the book of alerts.
-
-        They belong to the tables, and `state.lake_id` sees to it that no other lake's are used.
-        """
-        if self.state is not None:
-            return self.state
-        return self.lake_dir / USUAL_STATE if self.lake_root.is_local else self.home / "state"
-
-    @property
-    def services_dir(self) -> Path:
-        """Data, logs and addresses of the embedded services."""
-        return self.home / "services"
-
-    @property
-    def dagster_home(self) -> Path:
-        """Dagster's own storage when `lake-assets demo` starts it."""
-        return self.home / "dagster"

@@ -15,6 +15,7 @@ from lake_assets.settings.schema import FanoutSettings, Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.spark.table_constraints import ensure_met
 from lake_assets.state.files import ensure_writable, turn
+from lake_assets.state.keep import kept_current
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
@@ -108,7 +109,8 @@ def writable(settings: Settings) -> Iterator[Store]:
             if not taken.is_fenced():
                 fence_tables(fenced, taken.token)
                 taken.note_fenced()
-        yield fenced
+        with kept_current(settings):
+            yield fenced
 
 
 def _sleep(seconds: float) -> bool:

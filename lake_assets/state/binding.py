@@ -97,6 +97,9 @@ class Facts:
     state_twin: bool
     """Whether the state folder that the lake names is another one, and still has that id."""
 
+    state_there: bool = False
+    """Whether the state folder that the lake names is another one, and is there, id or not."""
+
     former: tuple[tuple[str, Place], ...]
     """Ids of a release that had no record in the lake, and the state folder that each was of."""
 
@@ -149,6 +152,12 @@ def decide(facts: Facts) -> Decision:
         return Refuse(
             f"it lies in {facts.lake_around}, which is another lake",
             "Set LAKE_ASSETS_STATE to a folder that is in no lake",
+        )
+    if lake.record and lake.record.state.is_in_bucket and not state.place.is_in_bucket:
+        return Refuse(
+            f"this lake's state is kept in {lake.record.state.path}",
+            "Set LAKE_ASSETS_STATE to that address; to have it in a folder from now on, delete "
+            f"{lake.place.path}/_lake.json once nothing writes the lake",
         )
     if lake.record is None:
         return _of_unbound_lake(facts) if state.record is None else _by_state(facts, state.record)
@@ -203,7 +212,7 @@ def _by_state(facts: Facts, of_state: Record) -> Decision:
     return Refuse(
         f"it is the state of {'what was at ' if is_former else ''}{of_state.lake.path}",
         "Set LAKE_ASSETS_STATE to an empty folder; or, if it is this lake's state all the same, "
-        f"delete {state.path}/lake.json",
+        f"delete {state.path}/{'state' if state.is_in_bucket else 'lake'}.json",
     )
 
 
@@ -224,6 +233,9 @@ def _by_lake(facts: Facts, of_lake: Record) -> Decision:
     was_inside = of_lake.state.is_below(of_lake.lake)
     is_lost = was_inside and of_lake.state.device == of_lake.lake.device
     if is_lost or of_lake.state.is_untouched(state):
+        return Bind(of_lake.id)
+    if lake.is_in_bucket and (state.is_in_bucket or not facts.state_there):
+        # Whoever is at it on another machine has the lease, which asks no state folder.
         return Bind(of_lake.id)
     return Refuse(
         f"this lake's state is {of_lake.state.path}, which is not here or has lost its id",

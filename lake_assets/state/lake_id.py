@@ -4,49 +4,40 @@ It is kept on both sides, in `_lake.json` of the lake and `lake.json` of the sta
 places of both. Whether they belong together is decided in `state.binding`.
 """
 
-import secrets
-from contextlib import suppress
-from dataclasses import dataclass, replace
+import logging
+from dataclasses import replace
 from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
 
 from lake_assets.errors import ForeignStateError, LakeError
 from lake_assets.runtime.atomic_write import replace_bytes
-from lake_assets.settings.schema import USUAL_STATE, Settings
+from lake_assets.settings.schema import Settings
 from lake_assets.state.binding import (
     Bound,
     Decision,
     Facts,
-    Place,
     Record,
     Refuse,
-    Side,
     decide,
 )
 from lake_assets.state.files import ensure_writable, turn
+from lake_assets.state.lake_facts import (
+    former_state,
+    is_noted_here,
+    kept_of,
+    look,
+    read_lake,
+    state_place,
+)
 from lake_assets.state.lake_record import (
     RECORD,
+    RECORD_JSON,
     LakeRecord,
-    lake_around,
     lake_record,
-    noted_elsewhere,
-    place_of,
+    state_record,
 )
 from lake_assets.storage.open_store import lake_of
 
-_RECORD = TypeAdapter(Record)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Entry:
-    """What releases before the record in the lake wrote: an id, and the state folder it was of."""
-
-    id: str
-    place: Place
-
-
-_FORMER = TypeAdapter(tuple[_Entry, ...])
+_LOG = logging.getLogger(__name__)
 
 _ATTEMPTS = 5
 """To note an id in a bucket while others of the lake do."""
@@ -66,20 +57,25 @@ def lake_id(settings: Settings) -> str:
     """
     ensure_whole(settings)
     record = lake_record(settings)
-    facts = _look(settings, record)
+    facts = look(settings, record)
     decision = decide(facts)
-    if isinstance(decision, Bound):
+    if isinstance(decision, Bound) and is_noted_here(settings, facts):
         return decision.id
     if isinstance(decision, Refuse):
         raise _refused(settings, facts, decision)
     # Others of this lake, whatever state folder they have; then others of this state folder.
     with record.alone(), turn(settings.state_dir, "lake-id"):
         for _ in range(_ATTEMPTS):
-            facts = _look(settings, record)  # another process may have been first
+            facts = look(settings, record)  # another process may have been first
             decision = decide(facts)
             if isinstance(decision, Refuse):
                 raise _refused(settings, facts, decision)
-            if isinstance(decision, Bound) or _bind(settings, record, facts, decision.id):
+            if isinstance(decision, Bound):
+                if facts.lake.record and not is_noted_here(settings, facts):
+                    _write_state(settings, facts.lake.record)
+                return decision.id
+            if _bind(settings, record, facts, decision.id):
+                _tell_of_lost(settings, facts)
                 return decision.id
     fact = "was noted anew by others each time that it was read"
     raise LakeError(f"{settings.lake_root}/{RECORD}", fact, "Run one command at a time")
@@ -127,8 +123,8 @@ def take_identity(settings: Settings, backed_up: Record) -> None:
     if record.read() is not None:
         return
     ensure_writable(settings.state_dir)
-    record.write(_bytes(replace(backed_up, state=place_of(settings.state_dir))))
-    facts = _look(settings, record)
+    record.write(_bytes(replace(backed_up, state=state_place(settings))))
+    facts = look(settings, record)
     decision = decide(facts)
     if isinstance(decision, Refuse):
         lake_of(settings).delete(settings.lake_root / RECORD)
@@ -141,7 +137,7 @@ def recorded(settings: Settings) -> Record:
     Raises:
         LakeError: it says nothing, or cannot be read.
     """
-    found = _read_lake(lake_record(settings)).record
+    found = read_lake(lake_record(settings)).record
     if found is None:
         fact, step = "does not say which lake it is", "Run any command that writes it"
         raise LakeError(f"{settings.lake_root}/{RECORD}", fact, step)
@@ -154,7 +150,7 @@ def look_at_binding(settings: Settings) -> Decision:
     Raises:
         LakeError: the lake or the state folder cannot be read.
     """
-    return decide(_look(settings, lake_record(settings)))
+    return decide(look(settings, lake_record(settings)))
 
 
 def _bind(settings: Settings, record: LakeRecord, facts: Facts, id_: str) -> bool:
@@ -174,7 +170,7 @@ def _bind(settings: Settings, record: LakeRecord, facts: Facts, id_: str) -> boo
         # First where another machine may be at it as well.
         if not record.write(_bytes(noted)):
             return False
-        _write_state(settings, noted)
+        _write_state(settings, noted, former_state(facts))
     else:
         _write_state(settings, noted)
         record.write(_bytes(noted))
@@ -191,106 +187,26 @@ def _refused(settings: Settings, facts: Facts, refusal: Refuse) -> ForeignStateE
     )
 
 
-def _look(settings: Settings, record: LakeRecord) -> Facts:
-    try:
-        return _facts(settings, record)
-    except OSError as problem:
-        raise LakeError(
-            str(problem.filename or settings.state_dir),
-            f"cannot be read ({problem.strerror})",
-            "Correct it or its permissions, or set another LAKE_ASSETS_STATE",
-        ) from problem
+def _write_state(settings: Settings, record: Record, former: Path | None = None) -> None:
+    kept = kept_of(settings)
+    if kept is not None:
+        # All that is kept is in the folder before anybody takes it for the lake's.
+        kept.take(record, former)
+    replace_bytes(state_record(settings.state_dir), _bytes(record))
 
 
-def _facts(settings: Settings, record: LakeRecord) -> Facts:
-    lake, state = _read_lake(record), _read_state(settings.state_dir)
-    usual = state.place
-    if not lake.place.is_in_bucket:
-        usual = place_of(settings.lake_dir / USUAL_STATE)
-    named = [side.record for side in (lake, state) if side.record is not None]
-    return Facts(
-        lake=lake,
-        state=state,
-        usual=usual,
-        is_left_in_lake=not usual.is_same(state.place) and _has_files(Path(usual.path)),
-        lake_twin=any(
-            _id_in(noted_elsewhere(one.lake.path, settings)) == one.id
-            for one in named
-            if not one.lake.is_same(lake.place)
-        ),
-        state_twin=lake.record is not None
-        and not lake.record.state.is_same(state.place)
-        and _id_in(_content_of_state(Path(lake.record.state.path))) == lake.record.id,
-        former=_former(_of_state(settings.state_dir)) or (),
-        new_id=secrets.token_hex(4),
-        lake_around=lake_around(state.place, lake.place),
+def _tell_of_lost(settings: Settings, facts: Facts) -> None:
+    of_lake, state = facts.lake.record, facts.state
+    if of_lake is None or facts.lake_twin or state.record or former_state(facts):
+        return
+    _LOG.warning(
+        "%s: its state was %s, which is not here or has lost its id. Its state is %s now; if what "
+        "was there is lost, alerts may be sent again",
+        settings.lake_root,
+        of_lake.state.path,
+        state.place.path,
     )
 
 
-def _read_lake(record: LakeRecord) -> Side:
-    return _side(record.place, record.read())
-
-
-def _read_state(folder: Path) -> Side:
-    place, content = place_of(folder), None
-    with suppress(FileNotFoundError, NotADirectoryError):
-        content = _of_state(folder).read_bytes()
-    return _side(place, content)
-
-
-def _side(place: Place, content: bytes | None) -> Side:
-    if content is None:
-        return Side(place=place)
-    try:
-        return Side(place=place, record=_RECORD.validate_json(content))
-    except ValidationError:
-        return Side(place=place, is_damaged=_entries(content) is None)
-
-
-def _content_of_state(folder: Path) -> bytes | None:
-    with suppress(OSError):
-        return _of_state(folder).read_bytes()
-    return None
-
-
-def _former(file: Path) -> tuple[tuple[str, Place], ...] | None:
-    """Ids of an older release; none of a file of this one, and None of one that is damaged."""
-    try:
-        return _entries(file.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return ()
-
-
-def _entries(content: bytes) -> tuple[tuple[str, Place], ...] | None:
-    try:
-        return tuple((entry.id, entry.place) for entry in _FORMER.validate_json(content))
-    except ValidationError:
-        return None
-
-
-def _id_in(content: bytes | None) -> str | None:
-    """The id that a record says, if it is one."""
-    if content is None:
-        return None
-    try:
-        return _RECORD.validate_json(content).id
-    except ValidationError:
-        return None
-
-
-def _has_files(folder: Path) -> bool:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        return any(True for _ in folder.iterdir())
-    return False
-
-
-def _of_state(state_dir: Path) -> Path:
-    return state_dir / "lake.json"
-
-
-def _write_state(settings: Settings, record: Record) -> None:
-    replace_bytes(_of_state(settings.state_dir), _bytes(record))
-
-
 def _bytes(record: Record) -> bytes:
-    return _RECORD.dump_json(record, indent=1, exclude_none=True)
+    return RECORD_JSON.dump_json(record, indent=1, exclude_none=True)

@@ -9,16 +9,26 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import TypeAdapter
+
 from lake_assets.errors import LakeAssetsError
 from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.runtime.atomic_write import replace_bytes
 from lake_assets.runtime.file_lock import lock
 from lake_assets.settings.schema import Settings
-from lake_assets.state.binding import Place
+from lake_assets.state.binding import Place, Record
 from lake_assets.state.files import ensure_writable
 
 RECORD = "_lake.json"
 """Its name, right in the lake."""
+
+
+RECORD_JSON = TypeAdapter(Record)
+
+
+def state_record(state_dir: Path) -> Path:
+    """The file of a state folder that says whose it is."""
+    return state_dir / "lake.json"
 
 
 class LakeRecord(Protocol):

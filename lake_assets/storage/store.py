@@ -98,7 +98,11 @@ class Store(Protocol):
         """
 
     def folders(self, folder: LakeUri) -> list[str]:
-        """Names of the folders right in a folder, in order; none of one that is not there."""
+        """Names of the folders right in a folder, in order; none of one that is not there.
+
+        On a disk, and on servers that have folders of their own (SeaweedFS, for two minutes), one
+        whose last file was deleted may still be told: whoever asks looks into it.
+        """
 
     def delete(self, file: LakeUri) -> None:
         """Delete a file; nothing happens if there is none."""

@@ -77,3 +77,14 @@ def test_without_a_catalogue_it_is_one_line(settings):
     done = sparkless_here(settings, "catalog", "show")
     assert done.returncode == 1
     assert done.stderr.startswith("error: LAKE_ASSETS_CATALOG_KIND: is not set. Set it to unity")
+
+
+@pytest.mark.java
+def test_the_doctor_asks_the_catalogue(of_unity):
+    done = sparkless_here(of_unity, "doctor")
+    assert "databases" in done.stdout
+    assert done.returncode == 0, done.stdout
+    nobody = of_unity.catalog.model_copy(update={"url": "http://127.0.0.1:1"})
+    done = sparkless_here(of_unity.model_copy(update={"catalog": nobody}), "doctor")
+    assert done.returncode == 1
+    assert "catalogue" in done.stdout

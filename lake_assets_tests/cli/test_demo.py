@@ -17,6 +17,10 @@ def test_it_says_that_a_configured_lake_is_not_used(settings):
     settings = settings.model_copy(update={"lake": Path("s3://bucket/lake")})
     said = sparkless_here(settings, "demo", "--once", "--games", "../x").stderr
     assert said.startswith("LAKE_ASSETS_LAKE is not used: the tables go to /")
+    both = settings.model_copy(update={"state": Path("s3://bucket/lake/_state")})
+    said = sparkless_here(both, "demo", "--once", "--games", "../x").stderr
+    assert said.startswith("LAKE_ASSETS_LAKE and LAKE_ASSETS_STATE are not used: the tables go to")
+    assert "error: --games" in said
     named = sparkless_here(settings, "demo", "--once", "--games", "../x", "--lake", "/tmp/x").stderr  # noqa: S108 - not made
     assert named.startswith("error: --games")
 

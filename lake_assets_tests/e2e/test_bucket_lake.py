@@ -1,6 +1,8 @@
-"""A lake in a bucket, on a real server that speaks S3: killed streams, gold, one writer."""
+"""A lake and its state in a bucket, on a real server that speaks S3: killed streams on machines of
+which nothing is left, gold, one writer."""
 
 import random
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -16,6 +18,7 @@ from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import StorageSettings, StreamSettings
 from lake_assets.settings.spark import SparkSettings
+from lake_assets.state.lake_id import lake_id
 from lake_assets.state.lease import LakeLease
 from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
@@ -31,6 +34,7 @@ FEED = """
 feed: games
 source: {{kafka: {{topic: {topic}}}}}
 payload: {{json: {{schema: "game string, score int"}}}}
+expectations: [{{name: low, sql: "score < 500", action: warn}}]
 route: {{column: game, keys: [uno, go_fish, rummy]}}
 gold: [{{name: best, sql: "select max(score) as best, count(*) as plays from silver"}}]
 """
@@ -47,6 +51,7 @@ class Lake:
             update={
                 "feeds": folder,
                 "lake": Path(f"{server.address(bucket)}/some/lake"),
+                "state": Path(f"{server.address(bucket)}/some/lake/_state"),
                 "storage": StorageSettings(options=server.options),
                 "spark": SparkSettings(driver_memory="600m"),
                 "stream": StreamSettings(max_rows_per_batch=100),
@@ -114,18 +119,21 @@ def lake(connected, services, tmp_path, lake_server, bucket):
 
 def test_streams_that_are_killed_lose_nothing_and_double_nothing(lake):
     chance = random.Random(11)  # noqa: S311 - no secret
-    for _ in range(KILLS):
+    for number in range(KILLS):
         lake.produce(1_000)
         before = len(lake.places(silver_of("uno")))
         with streaming(lake.settings):
             wait_for(partial(lake.has_more_than, before), "rows in silver", within_s=120)
             time.sleep(chance.uniform(0, 2))  # so that it dies at any moment of its way
+        if number == 0:
+            shutil.rmtree(lake.settings.state_dir)  # as of a container that had no volume
     lake.produce(100)
     done = lake_assets(lake.settings, "stream", "--until-caught-up")
     assert done.returncode == 0, done.stderr
     assert lake.placed == lake.produced
     assert lake.in_bronze == Counter(tuple(place) for _, *place in lake.produced)
     _ensure_gold(lake)
+    _ensure_state_is_kept(lake)
     _ensure_one_writer(lake)
 
 
@@ -137,6 +145,15 @@ def _ensure_gold(lake):
             open_table(lake_of(lake.settings), gold_of(key, "best")).to_pyarrow_table().to_pylist()
         )
         assert row["plays"] == len(lake.places(silver_of(key)))
+
+
+def _ensure_state_is_kept(lake):
+    """As the next machine finds it, which was never here."""
+    settings = lake.settings
+    told = (settings.state_dir / "failing" / "games.json").read_text()
+    shutil.rmtree(settings.state_dir)
+    lake_id(settings)
+    assert (settings.state_dir / "failing" / "games.json").read_text() == told
 
 
 def _ensure_one_writer(lake):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lake_assets.errors import LakeError, SettingsError
+from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.alerts import AlertSettings, SmtpTls
 from lake_assets.settings.load import (
     child_environment,
@@ -228,6 +229,12 @@ def test_the_state_lies_in_the_lake_unless_it_is_set(monkeypatch, tmp_path):
     assert child_environment(found)["LAKE_ASSETS_STATE"] == str(tmp_path / "state")
 
 
+def test_a_temporary_lake_has_its_state_in_itself_whatever_is_set(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAKE_ASSETS_STATE", str(tmp_path / "state"))
+    found = load_settings(lake=tmp_path / "lake", is_temporary=True)
+    assert found.state_dir == tmp_path / "lake" / "_lake_assets"
+
+
 def test_a_link_to_itself_is_left_to_who_opens_it(monkeypatch, tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     monkeypatch.setenv("LAKE_ASSETS_STATE", str(tmp_path / "loop"))
@@ -237,11 +244,40 @@ def test_a_link_to_itself_is_left_to_who_opens_it(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("state", "fact"),
     [
+        ("s3://bucket/lake", "is the folder of the tables, or one above it"),
+        ("s3://bucket", "is the folder of the tables, or one above it"),
+        ("s3://bucket/lake/silver/state", "is among the tables"),
+        ("abfss://box@one.dfs.core.windows.net/state", "is in another kind of store"),
+        ("s3://bucket/lake/a b", "cannot use characters"),
+        ("/", None),
+        ("s3://bucket/lake/_state", None),
+        ("s3://bucket/lakes", None),
+        ("s3://other/state", None),
+    ],
+)
+def test_a_state_in_a_bucket_lies_beside_the_tables_of_a_lake_in_one(monkeypatch, state, fact):
+    monkeypatch.setenv("LAKE_ASSETS_LAKE", "s3://bucket/lake")
+    monkeypatch.setenv("LAKE_ASSETS_STATE", state)
+    if fact is None:
+        found = load_settings()
+        assert found.state_root == (LakeUri.parse(state) if "://" in state else None)
+        monkeypatch.setenv("LAKE_ASSETS_STATE", child_environment(found)["LAKE_ASSETS_STATE"])
+        assert load_settings() == found
+        return
+    with pytest.raises(SettingsError, match=fact) as raised:
+        load_settings()
+    assert raised.value.thing == "LAKE_ASSETS_STATE"
+
+
+@pytest.mark.parametrize(
+    ("state", "fact"),
+    [
         ("{lake}", "is the folder of the tables"),
         ("{lake}/..", "is the folder of the tables, or one above it"),
         ("{lake}/silver", "is among the tables"),
         ("{lake}/bronze/bronze_games/state", "is among the tables"),
-        ("s3://bucket/state", "only folders of this machine"),
+        ("s3://bucket/state", "keeps its state on a disk"),
+        ("ftp://host/state", "only folders of this machine, s3:// and abfss:// are"),
     ],
 )
 def test_a_state_folder_that_cannot_be_is_refused(monkeypatch, tmp_path, state, fact):

@@ -72,14 +72,28 @@ def test_of_several_state_folders_at_once_a_lake_gets_one(make):
     assert [(settings.state_dir / "lake.json").exists() for settings in every].count(True) == 1
 
 
-def test_a_state_folder_that_is_lost_is_said_and_a_new_one_taken_once_the_record_is_gone(make):
+def test_a_state_folder_that_is_lost_is_said_and_a_new_one_taken(make, caplog):
+    settings = make()
+    id_ = lake_id(settings)
+    shutil.rmtree(settings.state_dir)
+    assert lake_id(settings) == lake_id(settings) == id_
+    (told,) = caplog.messages
+    assert f"its state was {settings.state_dir}, which is not here" in told
+
+
+def test_a_folder_of_another_machine_is_none_of_this_one(make, tmp_path):
+    settings = make()
+    id_ = lake_id(settings)
+    settings.state_dir.rename(tmp_path / "not to be seen from here")
+    assert lake_id(make(state="other")) == id_
+
+
+def test_a_folder_that_is_here_and_has_lost_its_id_is_not_left_behind(make):
     settings = make()
     lake_id(settings)
-    shutil.rmtree(settings.state_dir)
-    with pytest.raises(ForeignStateError, match=r"lost for good, delete s3://\S+/_lake\.json"):
-        lake_id(settings)
-    store = lake_of(settings)
-    store.delete(store.root / "_lake.json")
+    (settings.state_dir / "lake.json").unlink()
+    with pytest.raises(ForeignStateError, match=r"is not here or has lost its id\.? "):
+        lake_id(make(state="other"))
     assert lake_id(settings) == noted(settings)["id"]
 
 

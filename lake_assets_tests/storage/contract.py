@@ -38,6 +38,8 @@ class Place:
     """Names that the store tells at once; 0 where it tells all."""
     has_java_s_order: bool = False
     """Whether names are in order by halves of characters that have two, as in Java."""
+    has_folders: bool = False
+    """Whether a folder is told for a while after its last file was deleted."""
 
     def put(self, *names: str, content: bytes = b"x") -> None:
         for name in names:
@@ -122,7 +124,8 @@ class StoreContract:
         names = [f"gone/{number}/{number}" for number in range(30)]
         place.put("gone/x", "gone/deep/down/y", "gone too/z", "stays", *names)
         place.store.delete_folder(place.folder / "gone")
-        assert place.store.folders(place.folder) == ["gone too"]
+        left = ["gone", "gone too"] if place.has_folders else ["gone too"]
+        assert place.store.folders(place.folder) == left
         assert place.names() == ["stays"]
         assert place.store.stat(place.folder / "gone/deep/down/y") is None
         place.put("gone/x", content=b"new")

@@ -6,7 +6,11 @@ from uuid import uuid4
 import pytest
 
 from lake_assets_tests.storage.azurite import Azurite, run_azurite
+from lake_assets_tests.storage.seaweed import Seaweed, run_seaweed
 from lake_assets_tests.storage.servers import BOTH, S3Server, run_s3
+
+LakeServer = S3Server | Azurite | Seaweed
+"""What lakes of long tests may be on."""
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +39,18 @@ def azurite(
         yield server
 
 
+@pytest.fixture(scope="session")
+def seaweed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Seaweed]:
+    """The server of docker/compose.yaml, where `--weed` says that there is one."""
+    program = request.config.getoption("--weed")
+    if program is None:
+        pytest.skip("needs --weed")
+    with run_seaweed(program, tmp_path_factory.mktemp("seaweed")) as server:
+        yield server
+
+
 @pytest.fixture
 def s3(moto: S3Server) -> S3Server:
     """A server; modules whose tests run on both say `either_s3` here."""
@@ -49,14 +65,14 @@ def either_s3(request: pytest.FixtureRequest) -> S3Server:
 
 
 @pytest.fixture
-def lake_server(request: pytest.FixtureRequest) -> S3Server | Azurite:
+def lake_server(request: pytest.FixtureRequest) -> LakeServer:
     """What long tests of lakes in a bucket run on; `--s3` says which of the servers."""
-    server: S3Server | Azurite = request.getfixturevalue(request.config.getoption("--s3"))
+    server: LakeServer = request.getfixturevalue(request.config.getoption("--s3"))
     return server
 
 
 @pytest.fixture
-def bucket(s3: S3Server | Azurite) -> str:
+def bucket(s3: LakeServer) -> str:
     """A bucket of the test's own."""
     name = f"bucket-{uuid4()}"
     s3.make_bucket(name)
