@@ -16,6 +16,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from benchmarks.chart import draw, ensure_drawable
+from benchmarks.cluster import CLUSTER
 from benchmarks.cost import COST
 from benchmarks.endurance import ENDURANCE
 from benchmarks.files import FILES
@@ -84,7 +85,7 @@ def bench(
         str | None,
         typer.Option(
             help=f"What to measure, joined by commas, of {', '.join(ALL)}; by default all but "
-            f"{FILES}, {REST}, {SCHEDULED}, {COST}, {ENDURANCE} and those that compare "
+            f"{FILES}, {REST}, {SCHEDULED}, {COST}, {CLUSTER}, {ENDURANCE} and those that compare "
             "expectations or layouts.",
             show_default=False,
         ),

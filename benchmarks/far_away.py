@@ -2,11 +2,14 @@
 
 `python -m benchmarks.far_away FILE PORT LATENCY_S` listens at a port that it writes into FILE. What
 goes to the server waits; its answers do not, so that each request takes so much longer. S3Proxy
-looks whether a file is there, and then puts it: here writes come to it one by one.
+looks whether a file is there, and then puts it: here writes come to it one by one, and whole: it
+hangs up on who still sends what it refuses, and its answer may be lost by that.
 """
 
 import asyncio
+import re
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,6 +46,7 @@ class _Connection:
                 if not piece:
                     break
                 if piece.startswith(b"PUT "):
+                    piece = await _whole(piece, pieces.get)
                     await self._writing.acquire()
                     self._is_writing = True
                 writer.write(piece)
@@ -66,6 +70,21 @@ class _Connection:
         if self._is_writing:
             self._is_writing = False
             self._writing.release()
+
+
+async def _whole(piece: bytes, following: Callable[[], Awaitable[tuple[float, bytes]]]) -> bytes:
+    """A request that begins with a piece, and is not longer than its headers say."""
+    while (head_and_body := piece.partition(b"\r\n\r\n"))[1] == b"" or _is_cut(*head_and_body):
+        _, more = await following()
+        if not more:
+            break
+        piece += more
+    return piece
+
+
+def _is_cut(head: bytes, _: bytes, body: bytes) -> bool:
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    return length is not None and len(body) < int(length[1])
 
 
 async def _serve(file: Path, port: int, latency_s: float) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from benchmarks.cluster import CLUSTER, measure_cluster
 from benchmarks.cost import COST, measure_cost
 from benchmarks.endurance import ENDURANCE, measure_endurance
 from benchmarks.file_formats import FILE_FORMATS, measure_file_formats
@@ -29,11 +30,12 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     REST: measure_rest,
     SCHEDULED: measure_scheduled,
     COST: measure_cost,
+    CLUSTER: measure_cluster,
     ENDURANCE: measure_endurance,
 }
 """In the order in which they run and are told."""
 
-_LONG = frozenset({STORE, FILES, KEYED, REST, SCHEDULED, COST, ENDURANCE})
+_LONG = frozenset({STORE, FILES, KEYED, REST, SCHEDULED, COST, CLUSTER, ENDURANCE})
 
 USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in _LONG)
 """Those that run if nothing else is asked for; the others take minutes to an hour by themselves."""

@@ -4,18 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import httpx
-
-from benchmarks.beside import beside
+from benchmarks.bucket import LAKE, run_bucket
 from benchmarks.ground import Ground
-from benchmarks.s3proxy import run_s3proxy
 from benchmarks.section import Figure, Section
 from benchmarks.small import measure_batches
 from benchmarks.topic import topic_of
 from benchmarks.venue import Venue
-from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.schema import Settings, StorageSettings
 
 STORE = "store"
@@ -65,23 +60,12 @@ def measure_store(venue: Venue) -> Section:
 @contextmanager
 def _bucket(ground: Ground, latency_s: float) -> Iterator[Ground]:
     """The same, with its lake in a bucket and its state in the folder that the lake had."""
-    folder, root = ground.settings.lake_dir, LakeUri.parse("s3://bench/lake")
+    folder = ground.settings.lake_dir
     folder.mkdir(parents=True)
-    with (
-        run_s3proxy(ground.settings.runtime) as url,
-        beside("benchmarks.far_away", folder, urlsplit(url).port, latency_s) as port,
-    ):
-        options = {
-            "aws_endpoint_url": f"http://127.0.0.1:{port}",
-            "aws_allow_http": "true",
-            "aws_region": "us-east-1",
-            "aws_access_key_id": "bench",
-            "aws_secret_access_key": "bench",
-        }
-        httpx.put(f"{url}/{root.bucket}", trust_env=False).raise_for_status()
+    with run_bucket(ground.settings.runtime, folder, latency_s) as options:
         settings: Settings = ground.settings.model_copy(
             update={
-                "lake": Path(str(root)),
+                "lake": Path(str(LAKE)),
                 "state": folder / "state",
                 "storage": StorageSettings.model_validate({"options": options}),
             }

@@ -20,6 +20,13 @@ def has_started() -> bool:
     return SparkContext._active_spark_context is not None  # noqa: SLF001
 
 
+def stop_what_started() -> None:
+    """End an application that came up, and whose session did not; nothing if there is none."""
+    context = SparkContext._active_spark_context  # noqa: SLF001
+    if context is not None:
+        context.stop()
+
+
 def set_hadoop_properties(session: SparkSession, properties: Mapping[str, str]) -> None:
     """Set properties of Hadoop's file systems, which those that are opened later heed."""
     hadoop = session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001

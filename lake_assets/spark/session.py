@@ -24,9 +24,10 @@ from lake_assets.spark.cluster import (
     cores_of,
     ensure_reachable,
     is_cluster,
+    master_of,
     python_variables,
 )
-from lake_assets.spark.jvm import has_started, set_hadoop_properties
+from lake_assets.spark.jvm import has_started, set_hadoop_properties, stop_what_started
 from lake_assets.spark.object_stores import HadoopProperties, hadoop_properties
 from lake_assets.spark.session_digest import RESULT_PROPERTIES
 from lake_assets.spark.task_slots import wait_for_executor
@@ -38,6 +39,9 @@ of demux's time in per-batch overhead; above 100,000 nothing more was gained, on
 _SOCKET_FOLDER_BYTES = 61
 """The longest name of a folder in which Spark makes Unix sockets: the system allows 104 bytes in
 all, and their names take the rest (Spark's own check of `spark.python.unix.domain.socket.dir`)."""
+
+_STOPPED = "stopped SparkContext"
+"""Is in what Spark says of a session whose master it gave up, after a minute, as it came up."""
 
 _WORKER_PYTHON = Path(__file__).with_name("worker_python.sh")
 
@@ -161,11 +165,13 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
             take long, and are few, leave slots to others so.
 
     Raises:
-        RuntimeSetupError: the JVM did not come up.
+        RuntimeSetupError: the JVM did not come up, or a cluster gave nothing in time; what had
+            begun was ended, so that this process may try again.
         SettingsError: Spark cannot read the store that the lake is in, or executors elsewhere
             could not reach it.
     """
-    if not has_started():
+    is_first = not has_started()
+    if is_first:
         ensure_reachable(settings)
     builder = SparkSession.builder
     for key, value in properties(settings, runtime).items():
@@ -174,17 +180,15 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
         builder = builder.master(f"local[{(os.cpu_count() or 2) + further_slots}]")
     # Where Spark runs nothing is set: deltalake reads the environment in threads of its own, and a
     # process that sets it meanwhile may crash, since the C library's `environ` has no lock.
-    launch = {} if has_started() else _launch_environment(settings, runtime)
+    launch = _launch_environment(settings, runtime) if is_first else {}
     with _signals_held_back(), temporary_environment(launch):
-        try:
-            session = builder.getOrCreate()
-        except LakeAssetsError:
-            raise
-        except Exception as problem:
-            raise RuntimeSetupError(
-                "Spark", f"did not start ({problem})", "Run `lake-assets doctor`"
-            ) from problem
-    wait_for_executor(session)
+        session = _created(settings, builder, is_first=is_first)
+    try:
+        wait_for_executor(session)
+    except RuntimeSetupError:
+        if is_first:
+            session.stop()
+        raise
     # Not among its properties, which PySpark writes on the JVM's command line.
     if secret := _of_store(settings).secret:
         set_hadoop_properties(session, secret)
@@ -193,6 +197,27 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return session
+
+
+def _created(settings: Settings, builder: SparkSession.Builder, *, is_first: bool) -> SparkSession:
+    """What the builder makes, or nothing at all."""
+    try:
+        return builder.getOrCreate()
+    except LakeAssetsError:
+        raise
+    except Exception as problem:
+        if is_first:
+            stop_what_started()
+        raise RuntimeSetupError(
+            "Spark", _why_not(settings, problem), "Run `lake-assets doctor`"
+        ) from problem
+
+
+def _why_not(settings: Settings, problem: Exception) -> str:
+    """What is wrong with a Spark that did not start."""
+    if is_cluster(settings) and _STOPPED in str(problem):
+        return f"did not start: {master_of(settings)} did not answer, or ended the application"
+    return f"did not start ({problem})"
 
 
 def _launch_environment(settings: Settings, runtime: Runtime) -> dict[str, str]:

@@ -17,6 +17,12 @@ def ensure_ways(in_both, out):
     assert out["34"]["1"]["4"]["1"]["rows_per_s"] > 0
 
 
+def ensure_cases(of_clusters):
+    for spark in ("one JVM", "cluster"):
+        (case,) = of_clusters[spark].values()
+        assert min(case[name] for name in ("batch_s", "jvm_s", "python_s")) > 0
+
+
 @pytest.mark.bench
 @pytest.mark.slow
 @pytest.mark.timeout(2_400)  # one section after another, most of which wait for a clock
@@ -53,6 +59,7 @@ def test_all_sections_are_measured(connected):
     assert maintained["batches"] == left["batches"] == 24
     assert maintained["live_files"] < left["live_files"]
     assert maintained["last_batch_s"] > 0
+    ensure_cases(found["cluster"])
     assert found["scheduled"]["2"]["ticks"] >= 1
     assert min(found["scheduled"]["2"]["median_s"], found["file-formats"]["csv"]["read_s"]) > 0
     ensure_ways(found["files"], found["rest-sinks"])

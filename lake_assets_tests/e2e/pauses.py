@@ -17,8 +17,12 @@ MARK = "a-task-lingers-here"
 BATCH = 24_000
 """Rows, enough for two tasks."""
 
+BUFFER_BYTES = 300_000
+"""Of a writing task: some thousand rows fill it, so that each piece of 2,000 leaves files."""
+
 DIES_AT = 8_000
-"""Rows of a batch before the one at which a first attempt dies."""
+"""Rows of a batch before the one at which a first attempt dies, of which each task has half: files
+of several pieces are in the lake by then."""
 
 
 def linger(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -1,13 +1,13 @@
-"""Streams on a real Spark cluster into a bucket: executors, workers and the master die meanwhile.
+"""Streams on a real Spark cluster into a bucket: executors, workers and the master die meanwhile,
+and tasks are tried again, or twice at once.
 
-Executors have nothing of this machine's Python: no package on their path, another HOME, and the
-Python that Spark sent to them.
+Executors have nothing of this machine's Python where they get a package: no package on their path,
+another HOME, and the Python that Spark sent to them.
 """
 
 import re
 import shutil
 import signal
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,31 +15,32 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lake_assets.delta.log_history import open_table
-from lake_assets.model.tables import bronze_of
 from lake_assets.runtime.setup import ensure_runtime
-from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import FanoutSettings, StorageSettings, StreamSettings
 from lake_assets.settings.spark import SparkSettings
-from lake_assets.storage.open_store import lake_of
-from lake_assets_tests.commandline import COMMAND, sparkless_here
-from lake_assets_tests.e2e import pauses
-from lake_assets_tests.e2e.dev import wait_for
+from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.e2e import pauses, twins
+from lake_assets_tests.e2e.dev import ROOT, wait_for
+from lake_assets_tests.e2e.on_a_cluster import (
+    KEYS,
+    Streaming,
+    declare,
+    differences,
+    in_bronze,
+    in_silver,
+    in_unnamed_files,
+    produce,
+    rows_of,
+    unnamed_files,
+)
 from lake_assets_tests.events import Topic
+from lake_assets_tests.maintenance.lakes import later
 from lake_assets_tests.sample import gold_of, silver_of
 from lake_assets_tests.spark.standalone import EXECUTOR, run_cluster
-from lake_assets_tests.storage.servers import run_s3
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.long]
 
-KEYS = ("uno", "go_fish", "rummy")
-
-FEED = """
-feed: games
-source: {{kafka: {{topic: {topic}}}}}
-payload: {{json: {{schema: "game string, score long"}}}}
-transform: pauses:linger
-route: {{column: game, keys: [uno, go_fish, rummy]}}
+GOLD = """
 gold:
 - name: best
   sql: select max(score) as best, count(*) as plays from silver
@@ -57,13 +58,6 @@ CONF = {
 
 
 @pytest.fixture(scope="module")
-def s3():
-    with run_s3() as server:
-        server.make_bucket("lakes")
-        yield server
-
-
-@pytest.fixture(scope="module")
 def cluster(spark_settings, tmp_path_factory):
     java = ensure_runtime(spark_settings).java
     with run_cluster(java, tmp_path_factory.mktemp("cluster")) as found:
@@ -71,39 +65,48 @@ def cluster(spark_settings, tmp_path_factory):
 
 
 @pytest.fixture
-def feeds(services, tmp_path):
-    """A folder with the feed, and its topic."""
-    folder, topic = tmp_path / "feeds", Topic(services)
-    folder.mkdir()
-    shutil.copy(pauses.__file__, folder)
-    (folder / "games.yaml").write_text(FEED.format(topic=topic.name))
-    return folder, topic
+def forgetful(spark_settings, tmp_path):
+    """A cluster whose master knows nothing of before when it starts again: Spark's default."""
+    java = ensure_runtime(spark_settings).java
+    with run_cluster(java, tmp_path / "cluster", recovers=False) as found:
+        yield found
 
 
 @pytest.fixture
-def settings(connected, feeds, s3, cluster, tmp_path):
+def topic(services):
+    return Topic(services)
+
+
+@pytest.fixture
+def settings(connected, s3, bucket, cluster, tmp_path):
+    """Their executors have this process' Python."""
+    conf = {**CONF, "spark.executorEnv.PYTHONPATH": str(ROOT)}
     return connected.model_copy(
         update={
-            "feeds": feeds[0],
-            "lake": Path("s3://lakes/some/lake"),
+            "feeds": tmp_path / "feeds",
+            "lake": Path(f"s3://{bucket}/some/lake"),
             "storage": StorageSettings(options=s3.options),
             "stream": StreamSettings(max_rows_per_batch=pauses.BATCH),
-            "fanout": FanoutSettings(buffer_bytes=3_000_000),
-            "spark": SparkSettings(
-                master=cluster.master,
-                driver_memory="600m",
-                package=tmp_path / "package.tar.gz",
-                conf=CONF,
-            ),
+            "fanout": FanoutSettings(buffer_bytes=pauses.BUFFER_BYTES),
+            "spark": SparkSettings(master=cluster.master, driver_memory="600m", conf=conf),
         }
     )
 
 
-def test_whatever_dies_on_a_cluster_nothing_is_lost_or_doubled(settings, feeds, cluster, tmp_path):
-    produced = _produce(feeds[1], 4 * pauses.BATCH)
-    packed = sparkless_here(settings, "package", str(settings.spark.package))
-    assert packed.returncode == 0, packed.stderr
-    with (tmp_path / "log").open("w") as log, _Streaming(settings, log) as streams:
+@pytest.fixture
+def packed(settings, tmp_path):
+    """Their executors have what is sent to them alone."""
+    own = {"package": tmp_path / "package.tar.gz", "conf": CONF}
+    return settings.model_copy(update={"spark": settings.spark.model_copy(update=own)})
+
+
+def test_whatever_dies_on_a_cluster_nothing_is_lost_or_doubled(packed, topic, cluster, tmp_path):
+    declare(packed.feeds, topic, "pauses:linger", GOLD)
+    shutil.copy(pauses.__file__, packed.feeds)
+    produced = produce(topic, 4 * pauses.BATCH)
+    made = sparkless_here(packed, "package", str(packed.spark.package))
+    assert made.returncode == 0, made.stderr
+    with Streaming(packed, tmp_path / "log", "--until-caught-up") as streams:
         _wait_for_a_task(cluster, 1, streams)
         (executor,) = cluster.executors(1)
         _ensure_no_loopback(executor)
@@ -115,36 +118,83 @@ def test_whatever_dies_on_a_cluster_nothing_is_lost_or_doubled(settings, feeds, 
         cluster.kill("master")
         cluster.start_master()
         assert streams.wait(480) == 0, (tmp_path / "log").read_text()
-    assert _differences(_placed(settings), produced) == []
+    _ensure_each_is_once(packed, produced)
+    assert {*rows_of(packed, silver_of("uno"), "place")} == {("its package",)}
+    for key in KEYS:
+        ((plays,),) = rows_of(packed, gold_of(key, "best"), "plays")
+        assert plays == len(rows_of(packed, silver_of(key), "_offset"))
+    _ensure_unnamed_files_go(packed)
+    _ensure_each_is_once(packed, produced)
+
+
+def test_of_two_attempts_that_both_write_all_one_counts(settings, topic, tmp_path):
+    """Spark starts a second attempt of a slow task, and neither is ahead of the other."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    settings.spark.conf[f"spark.executorEnv.{twins.PLACE}"] = str(marks)
+    declare(settings.feeds, topic, f"{twins.__name__}:keep_step")
+    produced = produce(topic, pauses.BATCH)
+    with Streaming(settings, tmp_path / "log", "--until-caught-up") as streams:
+        assert streams.wait(300) == 0, (tmp_path / "log").read_text()
+    assert _pieces(marks, attempt=0) == _pieces(marks, attempt=1) != set()
+    _ensure_each_is_once(settings, produced)
+    untold = in_unnamed_files(settings)
+    theirs = {partition for _, partition, _ in untold}
+    assert untold == Counter(place for place in produced.elements() if place[1] in theirs)
+    _ensure_unnamed_files_go(settings)
+    _ensure_each_is_once(settings, produced)
+
+
+def test_streams_that_a_master_forgot_stand_still_until_they_start_again(
+    settings, topic, forgetful, tmp_path
+):
+    own = settings.spark.model_copy(update={"master": forgetful.master})
+    settings = settings.model_copy(update={"spark": own})
+    declare(settings.feeds, topic, f"{pauses.__name__}:linger")
+    produced = produce(topic, pauses.BATCH)
+    with Streaming(settings, tmp_path / "log") as streams:
+        wait_for(lambda: in_silver(settings) == produced, "the rows", within_s=180)
+        forgetful.kill("master")
+        forgetful.start_master()
+        wait_for(lambda: not _executors(forgetful), "the executors' end", within_s=120)
+        more = produce(topic, pauses.BATCH)
+        time.sleep(10)  # of which tasks would need one
+        assert streams.poll() is None
+        assert in_silver(settings) == produced
+    forgetful.wait_for_workers(2)
+    with Streaming(settings, tmp_path / "log", "--until-caught-up") as streams:
+        assert streams.wait(240) == 0, (tmp_path / "log").read_text()
+    _ensure_each_is_once(settings, produced + more)
+
+
+def _executors(cluster):
+    return [*cluster.executors(1), *cluster.executors(2)]
+
+
+def _pieces(marks, attempt):
+    """Those that an attempt came to."""
+    return {path.name.partition("-")[2] for path in marks.glob(f"{attempt}-*")}
+
+
+def _ensure_each_is_once(settings, produced):
+    assert differences(in_silver(settings), produced) == []
     in_topic = Counter(tuple(place) for _, *place in produced)
-    assert _differences(_in_bronze(settings), in_topic) == []
-    assert {*_rows(settings, silver_of("uno"), "place")} == {("its package",)}
-    _ensure_gold(settings)
+    assert differences(in_bronze(settings), in_topic) == []
 
 
-def _differences(have, wanted):
-    """Some rows that are lost or doubled; pytest would take minutes to compare all."""
-    return [*(have - wanted), *(wanted - have)][:10]
+def _ensure_unnamed_files_go(settings):
+    """There are some of each key, which attempts left that told nobody, until maintenance comes."""
+    dead = {key: unnamed_files(settings, key) for key in KEYS}
+    assert all(dead.values()), dead
+    _maintain(settings)
+    later(settings)
+    _maintain(settings)
+    assert not any(unnamed_files(settings, key) & dead[key] for key in KEYS)
 
 
-def _produce(topic, many):
-    """By key and place, each row once."""
-    rows = [(KEYS[number % 3], number) for number in range(many)]
-    places = topic.produce(*(b'{"game": "%s", "score": %d}' % (k.encode(), n) for k, n in rows))
-    return Counter((key, *place) for (key, _), place in zip(rows, places, strict=True))
-
-
-class _Streaming(subprocess.Popen):
-    def __init__(self, settings, log):
-        command = [*COMMAND, "stream", "--until-caught-up"]
-        super().__init__(command, env=child_environment(settings), stdout=log, stderr=log)
-
-    def __exit__(self, *problem):
-        if self.poll() is None:
-            for child in psutil.Process(self.pid).children(recursive=True):
-                child.kill()
-            self.kill()
-        super().__exit__(*problem)
+def _maintain(settings):
+    done = sparkless_here(settings, "maintain")
+    assert done.returncode == 0, done.stderr
 
 
 def _wait_for_a_task(cluster, worker, streams):
@@ -165,27 +215,3 @@ def _ensure_no_loopback(executor):
     addresses = [one.address for kind in psutil.net_if_addrs().values() for one in kind]
     if any(re.fullmatch(r"(?!127\.)\d+(\.\d+){3}", address) for address in addresses):
         assert "@127.0.0.1:" not in " ".join(executor.cmdline())
-
-
-def _rows(settings, table, *names):
-    handle = open_table(lake_of(settings), table)
-    rows = handle.to_pyarrow_table(columns=list(names))
-    return list(zip(*(rows[name].to_pylist() for name in names), strict=True))
-
-
-def _placed(settings):
-    return Counter(
-        (key, *place)
-        for key in KEYS
-        for place in _rows(settings, silver_of(key), "_partition", "_offset")
-    )
-
-
-def _in_bronze(settings):
-    return Counter(_rows(settings, bronze_of("games"), "partition", "offset"))
-
-
-def _ensure_gold(settings):
-    for key in KEYS:
-        ((plays,),) = _rows(settings, gold_of(key, "best"), "plays")
-        assert plays == len(_rows(settings, silver_of(key), "_offset"))

@@ -1,5 +1,6 @@
 """A lake that streams wrote, without the streams: commits as theirs, at times of the test's own."""
 
+import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -65,3 +66,19 @@ class WrittenLake:
 
     def log(self, table: TableRef) -> Sequence[str]:
         return sorted(path.name for path in (self.path(table) / "_delta_log").iterdir())
+
+
+def later(
+    settings: Settings,
+    *,
+    feed: str = "games",
+    wall_s: float = 8 * 86_400.0,
+    monotonic_s: float = 3601.0,
+) -> None:
+    """Time passes since a feed's unused files were met."""
+    file = settings.state_dir / "unused_files" / f"{feed}.json"
+    noted = json.loads(file.read_text())
+    for files in noted["tables"].values():
+        for name, (wall, monotonic) in files.items():
+            files[name] = (wall - wall_s, monotonic - monotonic_s)
+    file.write_text(json.dumps(noted))

@@ -1,4 +1,3 @@
-import json
 import os
 import threading
 from datetime import timedelta
@@ -20,7 +19,7 @@ from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.state.files import turn
 from lake_assets.streams.noted_changes import REDO_TURN
 from lake_assets_tests.clock import wall_clock
-from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake
+from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake, later
 from lake_assets_tests.sample import GAMES, silver_of
 
 UNO = silver_of("uno")
@@ -130,16 +129,6 @@ def test_files_of_a_batch_that_is_noted_stay(lake, at_once):
     assert upkeep_of(at_once).deleted == 1
     assert noted.path in lake.data(UNO)
     assert orphan.path not in lake.data(UNO)
-
-
-def later(settings, *, wall_s=8 * 86_400.0, monotonic_s=3601.0):
-    """Time passes since unused files were met."""
-    file = settings.state_dir / "unused_files" / "games.json"
-    noted = json.loads(file.read_text())
-    for files in noted["tables"].values():
-        for name, (wall, monotonic) in files.items():
-            files[name] = (wall - wall_s, monotonic - monotonic_s)
-    file.write_text(json.dumps(noted))
 
 
 @pytest.mark.parametrize("name", ["part-1.parquet", "staged-abc.tmp", "day=1/part-2.parquet"])

@@ -1,25 +1,12 @@
-"""A Spark standalone cluster of pyspark's own jars: processes of a master and of workers.
+"""`benchmarks.standalone` as tests have it: processes and executors that live for a minute."""
 
-Each has a folder of its own for its work, its HOME and its temporary files, hardly any environment,
-and a loopback address of its own, so that to Spark they are different machines.
-"""
+from functools import partial
 
-import shutil
-import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-
-import httpx
-import psutil
-import pyspark
-
-from lake_assets.demo.dagster_dev import free_port
-from lake_assets.runtime.java import Java
+from benchmarks import standalone
+from benchmarks.standalone import Cluster
 from lake_assets_tests.conftest import QUICK_JAVA
 
-SPARK = Path(pyspark.__file__).parent
+__all__ = ["EXECUTOR", "Cluster", "run_cluster"]
 
 EXECUTOR = {
     "spark.executor.memory": "512m",
@@ -28,120 +15,4 @@ EXECUTOR = {
 }
 """Of an application: small executors, which compile quickly."""
 
-
-class Cluster:
-    """A master and its workers, by number."""
-
-    def __init__(self, java: Java, folder: Path) -> None:
-        """Know where; nothing is started yet."""
-        self._java = java
-        self._folder = folder
-        self._port, self._page = free_port(0), free_port(0)
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-
-    @property
-    def master(self) -> str:
-        """As `LAKE_ASSETS_SPARK_MASTER`."""
-        return f"spark://127.0.0.1:{self._port}"
-
-    def start_master(self) -> None:
-        """Start it, or start it again: it knows what there was."""
-        self._start(
-            "master",
-            [
-                f"-Dspark.deploy.recoveryDirectory={self._folder / 'recovery'}",
-                "-Dspark.deploy.recoveryMode=FILESYSTEM",
-                "-Dspark.master.rest.enabled=false",
-                "org.apache.spark.deploy.master.Master",
-                *("--host", "127.0.0.1", "--port", str(self._port)),
-                *("--webui-port", str(self._page)),
-            ],
-        )
-
-    def start_worker(self, number: int, *, cores: int = 1) -> None:
-        """Start a worker."""
-        host = f"127.0.0.{1 + number}"
-        self._start(
-            f"worker{number}",
-            [
-                "org.apache.spark.deploy.worker.Worker",
-                *("--host", host, "--webui-port", "0", "--cores", str(cores), "--memory", "2g"),
-                *("--work-dir", str(self.work(number)), self.master),
-            ],
-        )
-
-    def work(self, number: int) -> Path:
-        """Where a worker's executors run."""
-        return self._folder / f"worker{number}" / "work"
-
-    def kill(self, name: str) -> None:
-        """Kill the master, or a worker with its executors, as a machine does that loses power."""
-        process = self._processes.pop(name)
-        with suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(process.pid).children(recursive=True):
-                with suppress(psutil.NoSuchProcess):
-                    child.kill()
-        process.kill()
-        process.wait()
-
-    def executors(self, number: int) -> list[psutil.Process]:
-        """The executors of a worker."""
-        found = psutil.Process(self._processes[f"worker{number}"].pid).children()
-        return [one for one in found if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())]
-
-    def wait_for_workers(self, count: int, *, within_s: float = 180) -> None:
-        """Wait until the master has so many that are alive."""
-        deadline = time.monotonic() + within_s
-        while time.monotonic() < deadline:
-            with suppress(httpx.HTTPError):
-                told = httpx.get(f"http://127.0.0.1:{self._page}/json/", trust_env=False).json()
-                if told["status"] == "ALIVE" and told["aliveworkers"] == count:
-                    return
-            time.sleep(0.2)
-        raise TimeoutError(f"no {count} workers")
-
-    def end(self) -> None:
-        """Kill all there is."""
-        for name in [*self._processes]:
-            self.kill(name)
-
-    def _start(self, name: str, arguments: list[str]) -> None:
-        place = self._folder / name
-        for folder in ("home", "tmp", "cwd"):
-            (place / folder).mkdir(parents=True, exist_ok=True)
-        with (place / "log").open("ab") as log:
-            self._processes[name] = subprocess.Popen(  # noqa: S603 - Spark's own
-                [
-                    str(self._java.executable),
-                    *("-cp", f"{SPARK / 'jars'}/*", "-Xmx192m", *QUICK_JAVA.split()),
-                    f"-Djava.io.tmpdir={place / 'tmp'}",
-                    *arguments,
-                ],
-                cwd=place / "cwd",
-                env={
-                    "HOME": str(place / "home"),
-                    "TMPDIR": str(place / "tmp"),
-                    "PATH": "/usr/local/bin:/usr/bin:/bin",
-                    "JAVA_HOME": str(self._java.home),
-                    "SPARK_HOME": str(SPARK),
-                    "SPARK_SCALA_VERSION": "2.13",
-                    "SPARK_LOCAL_DIRS": str(place / "tmp"),
-                },
-                stdout=log,
-                stderr=log,
-            )
-
-
-@contextmanager
-def run_cluster(java: Java, folder: Path, *, workers: int = 2, cores: int = 1) -> Iterator[Cluster]:
-    """A cluster until the end of the block."""
-    cluster = Cluster(java, folder)
-    try:
-        cluster.start_master()
-        for number in range(1, workers + 1):
-            cluster.start_worker(number, cores=cores)
-        cluster.wait_for_workers(workers)
-        yield cluster
-    finally:
-        cluster.end()
-        shutil.rmtree(folder, ignore_errors=True)
+run_cluster = partial(standalone.run_cluster, jvm=QUICK_JAVA.split())
