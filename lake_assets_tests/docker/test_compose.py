@@ -228,8 +228,21 @@ def test_a_script_is_one(name):
     subprocess.run([shell, "-n", script], check=True)  # noqa: S603 - our own
 
 
+def test_the_entrypoint_refuses_a_file_without_a_password(tmp_path):
+    (tmp_path / "password").write_text("\r\n")
+    done = subprocess.run(  # noqa: S603 - our own
+        ["/bin/sh", DOCKER / "entrypoint.sh", "true"],
+        env={"DAGSTER_POSTGRES_PASSWORD_FILE": str(tmp_path / "password")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"{tmp_path}/password is empty" in done.stderr
+
+
 def test_the_entrypoint_takes_the_password_from_its_file(tmp_path):
-    (tmp_path / "secret").write_text("a $b 'c'\n")
+    (tmp_path / "secret").write_text("a $b 'c'\r\n", newline="")
     asked = ["/bin/sh", DOCKER / "entrypoint.sh", "printenv", "DAGSTER_POSTGRES_PASSWORD"]
     environment = {
         "DAGSTER_POSTGRES_PASSWORD_FILE": str(tmp_path / "secret"),
