@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
@@ -186,7 +187,12 @@ def end(process: "subprocess.Popen[bytes]") -> None:
 def command_lines(process: "subprocess.Popen[bytes]") -> bytes:
     """Of it and all that it started."""
     started = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-    return "\n".join(" ".join(one.cmdline()) for one in started).encode()
+    told = []
+    for one in started:
+        with suppress(psutil.NoSuchProcess):  # short-lived ones end meanwhile, or are zombies
+            told.append(" ".join(one.cmdline()))
+    assert any("lake_assets" in words for words in told)
+    return "\n".join(told).encode()
 
 
 @pytest.mark.timeout(1200)
