@@ -15,15 +15,13 @@ from lake_assets.backup.lake_tables import tables_in
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import Layer
 from lake_assets.runtime.atomic_write import replace_text
+from lake_assets.settings.places import BESIDE_TABLES, GIVEN_WAY
 from lake_assets.state.lake_id import RESTORING
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
 
 if TYPE_CHECKING:
     from lake_assets.storage.objects import ObjectStore
-
-_NEW, _OLD = "_restore", "_replaced"
-"""Folders in the lake: of tables that are to come, and of those that gave way."""
 
 _LOG = "_delta_log"
 
@@ -59,7 +57,7 @@ def restored_tables(lake: Store) -> RestoredTables:
 class _OnDisk:
     def __init__(self, lake: LocalStore) -> None:
         self._lake, self._folder = lake, lake.root.as_path()
-        self.beside = lake.root / _NEW
+        self.beside = lake.root / BESIDE_TABLES
 
     def mark(self) -> bytes | None:
         file = self._folder / RESTORING
@@ -70,24 +68,24 @@ class _OnDisk:
 
     def drop_others(self, ours: Collection[str]) -> None:
         for layer in Layer:
-            for table in (self._folder / _NEW / layer.value).glob("*"):
+            for table in (self._folder / BESIDE_TABLES / layer.value).glob("*"):
                 if f"{layer}/{table.name}" not in ours:
                     shutil.rmtree(table)
 
     def change_places(self, ours: Collection[str]) -> None:
         for table in tables_in(self._lake):
             if table.relative not in ours:
-                move(self._folder / table.relative, self._folder / _OLD / table.relative)
+                move(self._folder / table.relative, self._folder / GIVEN_WAY / table.relative)
         for name in sorted(ours):
-            beside = self._folder / _NEW / name
+            beside = self._folder / BESIDE_TABLES / name
             if not beside.exists():
                 continue  # it has its place already
             if os.path.lexists(self._folder / name):
-                move(self._folder / name, self._folder / _OLD / name)
+                move(self._folder / name, self._folder / GIVEN_WAY / name)
             move(beside, self._folder / name)
 
     def leave(self) -> None:
-        for folder in (_OLD, _NEW):
+        for folder in (GIVEN_WAY, BESIDE_TABLES):
             shutil.rmtree(self._folder / folder, ignore_errors=True)
         (self._folder / RESTORING).unlink()
 
@@ -95,7 +93,7 @@ class _OnDisk:
 class _InBucket:
     def __init__(self, lake: "ObjectStore") -> None:
         self._lake = lake
-        self.beside = lake.root / _NEW
+        self.beside = lake.root / BESIDE_TABLES
         self._mark = lake.root / RESTORING
 
     def mark(self) -> bytes | None:

@@ -7,14 +7,12 @@ from lake_assets.errors import LakeError, SettingsError
 from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
+from lake_assets.settings.places import BESIDE_TABLES, GIVEN_WAY
 from lake_assets.settings.schema import Settings
 
 _PREFIX = "LAKE_ASSETS_"
 
 _STATE = f"{_PREFIX}STATE"
-
-_OF_RESTORES = ("_restore", "_replaced")
-"""As `backup.restored_tables` has them."""
 
 
 def ensure_apart(settings: Settings) -> None:
@@ -51,7 +49,7 @@ def _ensure_beside(lake: LakeUri, kept: LakeUri) -> None:
         fact = f"is {kept}, and the lake is in another kind of store, {lake}"
     elif f"{lake}/".startswith(f"{kept}/"):
         fact = "is the folder of the tables, or one above it"
-    elif any(f"{kept}/".startswith(f"{lake / name}/") for name in _OF_RESTORES):
+    elif any(f"{kept}/".startswith(f"{lake / name}/") for name in (BESIDE_TABLES, GIVEN_WAY)):
         fact = "is where a restore has tables for a while"
     elif any(f"{kept}/".startswith(f"{lake / layer.value}/") for layer in Layer):
         fact = "is among the tables, whose unused files are deleted now and then"

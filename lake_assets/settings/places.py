@@ -9,6 +9,9 @@ from lake_assets.settings.group import Group
 USUAL_STATE = "_lake_assets"
 """Folder in a lake that has its state if no other is set; no layer is called so."""
 
+BESIDE_TABLES, GIVEN_WAY = "_restore", "_replaced"
+"""Folders in a lake that a restore has new tables in for a while, and those that give way."""
+
 
 class Places(Group):
     """The folders of the settings, and what follows from them."""

@@ -1,6 +1,7 @@
 """Servers that speak as stores do, one of a kind for all of a process, and a test's own buckets."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -15,6 +16,14 @@ from lake_assets_tests.storage.servers import BOTH, S3Server, run_s3
 
 LakeServer = S3Server | Azurite | Seaweed | Gcs
 """What lakes of long tests may be on."""
+
+
+def _asked_for(request: pytest.FixtureRequest, option: str) -> Path:
+    """The program that an option names; without the option the test is skipped."""
+    program: Path | None = request.config.getoption(option)
+    if program is None:
+        pytest.skip(f"needs {option}")
+    return program
 
 
 @pytest.fixture(scope="session")
@@ -36,9 +45,7 @@ def azurite(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Azurite]:
     """A server that speaks as Azure does, where `--azurite` says that there is one."""
-    program = request.config.getoption("--azurite")
-    if program is None:
-        pytest.skip("needs --azurite")
+    program = _asked_for(request, "--azurite")
     with run_azurite(program, tmp_path_factory.mktemp("azurite")) as server:
         yield server
 
@@ -49,9 +56,7 @@ def gcs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
     From then on all of this run ask it in place of Google, and no Java reaches a repository.
     """
-    program = request.config.getoption("--gcs")
-    if program is None:
-        pytest.skip("needs --gcs")
+    program = _asked_for(request, "--gcs")
     runtime = load_settings().runtime
     java = find_java(runtime.cache)
     ensure_groups(("spark", "google"), java, runtime)
@@ -67,9 +72,7 @@ def seaweed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Seaweed]:
     """The server of docker/compose.yaml, where `--weed` says that there is one."""
-    program = request.config.getoption("--weed")
-    if program is None:
-        pytest.skip("needs --weed")
+    program = _asked_for(request, "--weed")
     with run_seaweed(program, tmp_path_factory.mktemp("seaweed")) as server:
         yield server
 
