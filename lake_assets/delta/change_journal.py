@@ -12,12 +12,12 @@ from typing import Any
 from lake_assets.delta.commit import Batch, DataFile
 from lake_assets.delta.data_files import columns_of_file, read_file
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Origins, Spans
+from lake_assets.delta.origins import Origins
 from lake_assets.delta.source_offsets import as_json, from_json
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.lake_uri import LakeUri
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.storage.store import Store
 

@@ -2,18 +2,9 @@
 
 from dataclasses import dataclass
 
-from lake_assets.delta.origins import (
-    Before,
-    Both,
-    Everything,
-    From,
-    NotIn,
-    RowSet,
-    Spans,
-    Within,
-)
+from lake_assets.delta.origins import Before, Both, Everything, From, NotIn, RowSet, Within
 from lake_assets.delta.source_offsets import Offsets
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import OriginColumns, Spans
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ Tables name the columns differently (bronze `offset`, silver `_offset`), so both
 name.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -13,12 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.model.origins import FEED, OriginColumns, Place
+from lake_assets.model.origins import FEED, OriginColumns, Place, Spans
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-
-Spans: TypeAlias = Mapping[Place, Sequence[tuple[int, int]]]
-"""By partition, first offsets and those after the last."""
 
 _TYPES = {"name": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
 _INSTANT = pa.timestamp("us", tz="UTC")

@@ -5,7 +5,7 @@ change. The three together are a row's identity, whichever source it is: a topic
 an offset; a file and a row's number.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -116,6 +116,9 @@ Place: TypeAlias = tuple[str, int]
 
 ByPlace: TypeAlias = Mapping[Place, int]
 """Offsets by name and partition."""
+
+Spans: TypeAlias = Mapping[Place, Sequence[tuple[int, int]]]
+"""By partition, first offsets and those after the last."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -98,6 +98,11 @@ def duplicates_of(feed: str) -> TableRef:
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_duplicates")
 
 
+def erased_of(feed: str) -> TableRef:
+    """The table that says where a feed's rows were that are erased; none of their values."""
+    return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_erased")
+
+
 def deliveries_of(feed: str, sink: str) -> TableRef:
     """The table of a sink; no name of a feed or a sink has a `-`, so no two have one table."""
     return TableRef(layer=Layer.LOG, name=f"deliveries_{feed}-{sink}")

@@ -12,6 +12,7 @@ from lake_assets.model.endpoints import RegistryAccess
 from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
 from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.catalog import CatalogSettings
+from lake_assets.settings.erasure import ErasureSettings
 from lake_assets.settings.group import Group, RelatedGroup, refuse
 from lake_assets.settings.masking import MaskingSettings
 from lake_assets.settings.places import Places
@@ -212,6 +213,7 @@ class Settings(Places):
     log: LogSettings = LogSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
     masking: MaskingSettings = MaskingSettings()
+    erasure: ErasureSettings = ErasureSettings()
     storage: StorageSettings = StorageSettings()
     metrics: MetricsSettings = MetricsSettings()
     backup: BackupSettings = BackupSettings()

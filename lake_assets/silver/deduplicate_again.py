@@ -18,10 +18,11 @@ from lake_assets.delta.commit import DataFile
 from lake_assets.delta.commit_journal import Journal
 from lake_assets.delta.deletion_vectors import kept_rows
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Origins, RowSet, Spans, own_of
+from lake_assets.delta.origins import Origins, RowSet, own_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
 from lake_assets.model.flows import origin_of
+from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.deduplicate import Deduplication, NewFile
 from lake_assets.silver.demuxed import Demuxed

@@ -18,12 +18,11 @@ from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.multi_table_change import finish
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Spans
 from lake_assets.delta.source_offsets import offsets_of_rows
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.flows import origin_of
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import Refused, Scope

@@ -11,9 +11,9 @@ from lake_assets.delta.change_journal import origins_in
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files, columns_of_file, read_file
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Both, NotIn, Origins, RowSet, Spans
+from lake_assets.delta.origins import Both, NotIn, Origins, RowSet
 from lake_assets.delta.table_log import log_of
-from lake_assets.model.origins import OriginColumns
+from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.own_rows import own_rows

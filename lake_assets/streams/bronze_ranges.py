@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 from lake_assets.bronze.rows import file_schema
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.offset_range import Range
-from lake_assets.delta.origins import Spans
 from lake_assets.delta.restores import held_offsets
 from lake_assets.delta.source_offsets import (
     Offsets,
@@ -25,7 +24,7 @@ from lake_assets.errors import StreamError
 from lake_assets.logs.gaps import recorded_gaps
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import GapReason
-from lake_assets.model.origins import Origin, OriginColumns, Place
+from lake_assets.model.origins import Origin, OriginColumns, Place, Spans
 from lake_assets.model.tables import bronze_of
 from lake_assets.silver.reprocess import Bronze
 from lake_assets.sources.catalog import kind_of

@@ -1,0 +1,114 @@
+"""Erasures: whose rows are erased and are to stay so, told by keyed hashes of values. Pure.
+
+A person is known by the value of a column. The value itself is in no erasure: what is kept, obeyed
+and shown is its hash. Where erasures are kept is `state.erasure_ledger`'s.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from lake_assets.model.origins import ByPlace, Place
+
+
+class Later(StrEnum):
+    """What becomes of a person's rows that the source gets after the request."""
+
+    DROP = "drop"
+    KEEP = "keep"
+
+
+class ErasureState(StrEnum):
+    """How far an erasure is; each state follows the one before it."""
+
+    NOTED = "noted"
+    """Rows that come now are judged by it; those that are there are looked for."""
+
+    FOUND = "found"
+    """The places of all rows that were there are recorded; values are needed no longer."""
+
+    REMOVED = "removed"
+    """No table's newest version has them."""
+
+    DONE = "done"
+    """No older version, and no log, has them either."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Erasure:
+    """One request: some values of one column."""
+
+    id: str
+    """Of no other erasure."""
+
+    requested_at: datetime
+    column: str
+    """Of silver's tables, whichever feeds' they are."""
+
+    digests: tuple[str, ...]
+    """Of each value (`digest_of`), and of what it is where a table hides the column by a hash."""
+
+    later: Later
+    cuts: Mapping[str, ByPlace] = field(default_factory=dict)
+    """By feed and place, the source's next offset when the request was made: rows below are
+    erased, and those that come from there on as `later` says. A place that is not told has none
+    below."""
+
+    state: ErasureState = ErasureState.NOTED
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """By table, rows that left it."""
+
+    is_proved: bool = False
+    """Whether a scan of everything found nothing of it."""
+
+    def concerns(self, feed: str, place: Place, offset: int) -> bool:
+        """Whether a row with the value, there, is erased."""
+        return self.later is Later.DROP or offset < self.cuts.get(feed, {}).get(place, 0)
+
+
+def digest_of(key: bytes, column: str, value: str) -> str:
+    """The keyed hash of a column's value: HMAC-SHA-256 (RFC 2104), 64 hexadecimal digits.
+
+    Args:
+        key: of the lake.
+        column: name, in any case: the same text is another person's in another column.
+        value: as text: of a whole number its digits, of bytes in hexadecimal.
+    """
+    text = f"{column.lower()}\0{value}".encode()
+    return hmac.new(key, text, hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Erasures:
+    """All of a lake's, and the key of their hashes."""
+
+    key: bytes = field(default=b"", repr=False)
+    every: tuple[Erasure, ...] = ()
+    """In the order in which they were requested."""
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.every)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of columns, in lower case, whose values are judged."""
+        return frozenset(erasure.column.lower() for erasure in self.every)
+
+    def of(self, column: str) -> Mapping[str, tuple[Erasure, ...]]:
+        """By digest, the erasures of a column's values."""
+        found: dict[str, tuple[Erasure, ...]] = {}
+        for erasure in self.every:
+            if erasure.column.lower() == column.lower():
+                for digest in erasure.digests:
+                    found[digest] = (*found.get(digest, ()), erasure)
+        return found
+
+    def with_changed(self, changed: Iterable[Erasure]) -> "Erasures":
+        """With some erasures in the place of those of the same id, or after all others."""
+        new = {erasure.id: erasure for erasure in changed}
+        kept = tuple(new.pop(one.id, one) for one in self.every)
+        return Erasures(self.key, (*kept, *new.values()))
