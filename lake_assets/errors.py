@@ -49,7 +49,7 @@ class FeedError(_ThreePartError):
 
 
 class ErasureError(_ThreePartError):
-    """What is asked to be erased cannot be, or is not yet; what was begun goes on when asked again."""
+    """What is asked to be erased cannot be, or is not yet; asked again, it goes on."""
 
 
 class RuntimeSetupError(_ThreePartError):

@@ -26,6 +26,9 @@ class Matching:
     spellings: Sequence[str] = field(default=(), repr=False)
     """`Wanted.spellings`; empty if only the hashes are known."""
 
+    plain: Sequence[str] = field(default=(), repr=False)
+    """The values as they are looked for in payloads and texts; likewise."""
+
     def takes(self, kind: pa.DataType) -> bool:
         """Whether a column of this type can hold a wanted value."""
         return equal_to((), kind) is not None
@@ -48,7 +51,7 @@ class Matching:
 
 
 def texts_of(values: pa.Array) -> list[str]:
-    """Values of a column as they are hashed: whole numbers by their digits, bytes in hexadecimal."""
+    """Values of a column as they are hashed: digits of whole numbers, bytes in hexadecimal."""
     if is_text(values.type):
         return [str(value) for value in values.to_pylist()]
     if pa.types.is_integer(values.type):

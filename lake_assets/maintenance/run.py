@@ -6,7 +6,6 @@ rebuild, whose own it skips. Needs no Spark.
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,7 +41,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.files import maintenance_turn, turn_if_free
-from lake_assets.streams.noted_changes import REDO_TURN, reprocess_journal
+from lake_assets.streams.noted_changes import REDO_TURN, noted_texts
 
 _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.LOG}
 """Layers whose files are joined. A gold table's are rewritten with each refresh, by bucket."""
@@ -217,7 +216,10 @@ class _Maintenance:
     ) -> None:
         found = unused_files(log, partial(self.context.committer.fresh, upkeep.table))
         since = unused.meet(upkeep.table, [file.path for file in found])
-        noted, limits = self._noted(), _limits(self.settings.maintenance, oldest)
+        noted = noted_texts(
+            self.settings, self.context.lake, (self.feed, *flows_into(self.feed))
+        )
+        limits = _limits(self.settings.maintenance, oldest)
         is_derived = upkeep.table.layer is Layer.GOLD
         going = [
             file
@@ -228,16 +230,6 @@ class _Maintenance:
             delete_unused(log, going)
         upkeep.deleted = len(going)
         upkeep.deleted_bytes = sum(file.size for file in going)
-
-    def _noted(self) -> str:
-        """What all journals say: files in them may yet be committed."""
-        journals = sorted((self.settings.state_dir / "journals").glob("*.json"))
-        texts = [journal.read_text(errors="replace") for journal in journals]
-        for feed in (self.feed, *flows_into(self.feed)):
-            change = reprocess_journal(self.context.lake, feed)
-            with suppress(FileNotFoundError):
-                texts.append(change.store.get(change.file).decode(errors="replace"))
-        return "".join(texts)
 
     def _shorten_log(self, upkeep: TableUpkeep, log: TableLog, oldest: int) -> None:
         self.context.committer.settle()
