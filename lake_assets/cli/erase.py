@@ -1,4 +1,4 @@
-"""`lake-assets erase`: a person's rows out of the lake, and a proof that nothing of them is left."""
+"""`lake-assets erase`: a person's rows out of the lake, and a proof that nothing is left."""
 
 import json
 import sys
@@ -45,7 +45,8 @@ def erase(
     requests: Annotated[
         bool,
         typer.Option(
-            "--requests", help="What rows of the table log/erasure_requests ask for, made if need be."
+            "--requests",
+            help="What rows of the table log/erasure_requests ask for, made if need be.",
         ),
     ] = False,
     later: Annotated[
@@ -84,7 +85,7 @@ def erase(
         )
     endpoints = control.locate(settings, feeds)
     request = Request(wanted=wanted, later=later, is_of_table=requests, is_again=again)
-    done = run_erasure(settings, feeds, endpoints, request, tell=lambda words: stderr.print(words))
+    done = run_erasure(settings, feeds, endpoints, request, tell=stderr.print)
     if as_json:
         print(json.dumps(_as_json(done)))
     else:
@@ -107,7 +108,9 @@ def _text(file: Path) -> str:
         return sys.stdin.read() if file == _STDIN else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         fact = f"cannot be read ({problem})"
-        raise ErasureError(str(file), fact, "Name a text file in UTF-8, a value a line") from problem
+        raise ErasureError(
+            str(file), fact, "Name a text file in UTF-8, a value a line"
+        ) from problem
 
 
 def _tell(done: Erased) -> None:
@@ -116,7 +119,9 @@ def _tell(done: Erased) -> None:
     if not done.taken.rows:
         stdout.print("no table had such rows")
     if done.taken.letters:
-        stdout.print(f"{done.taken.letters:,} dead letters and records of sinks no longer quote any")
+        stdout.print(
+            f"{done.taken.letters:,} dead letters and records of sinks quote none any more"
+        )
     for table in done.refreshed:
         stdout.print(f"{table}: computed anew", highlight=False)
     ended = done.ended

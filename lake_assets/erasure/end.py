@@ -1,12 +1,12 @@
 """Ending the history of tables that rows were erased from, as far as nobody works with it."""
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from lake_assets.delta.history_end import OldFile, end_history
-from lake_assets.delta.table_log import log_of
+from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, TableRef
 from lake_assets.settings.schema import Settings
@@ -63,9 +63,7 @@ def end_histories(
         context.committer.settle()
         may_run = runs or table.layer in {Layer.GOLD, Layer.LOG}
 
-        def in_use(files: Sequence[OldFile], *, may_run: bool = may_run) -> Mapping[str, str]:
-            return _in_use(files, noted, may_run=may_run)
-
+        in_use = partial(_in_use, log, noted, may_run=may_run)
         found = end_history(log, partial(context.committer.fresh, table), in_use, columns)
         done.tables.append(table.name)
         done.files += found.files
@@ -74,12 +72,19 @@ def end_histories(
     return done
 
 
-def _in_use(files: Sequence[OldFile], noted: str, *, may_run: bool) -> dict[str, str]:
+def _in_use(
+    log: TableLog, noted: str, files: Sequence[OldFile], *, may_run: bool
+) -> dict[str, str]:
+    """By path, why files may be those of work that is not done."""
     why = {}
     for file in files:
-        name = file.path.rpartition("/")[2]
-        if name in noted:
+        if file.path.rpartition("/")[2] in noted:
             why[file.path] = "a batch that was cut off names it: start the streams, then ask again"
-        elif not file.is_named and may_run and time.time() - file.modified_s < _YOUNG_S:
+        elif not file.is_named and may_run and _is_young(log, file):
             why[file.path] = "a job that runs may be writing it: ask again in an hour"
     return why
+
+
+def _is_young(log: TableLog, file: OldFile) -> bool:
+    stat = log.store.stat(log.data_file(file.path))
+    return stat is not None and time.time() - stat.modified_ns / 1e9 < _YOUNG_S

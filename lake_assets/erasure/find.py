@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lake_assets.delta.data_files import active_files, read_file
-from lake_assets.delta.origins import Both, NotIn, Origins, Own, RowSet
+from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find_values import FoundRows, rows_where, rows_with
 from lake_assets.erasure.matching import Matching
@@ -22,7 +22,6 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
-    erased_of,
     quarantine_of,
     waiting_of,
 )
@@ -79,7 +78,6 @@ class Search:
             found.add(table, self._texts(table, _TEXTS))
         if not feed.has_silver:
             found.add(bronze_of(feed.feed), self._texts(bronze_of(feed.feed), ["value"]))
-        self._add_erased(found)
         self._add_duplicates(found)
         return found
 
@@ -93,14 +91,6 @@ class Search:
         names = [name for name in columns if name in there]
         pattern = somewhere_in(self.matching.plain)
         return rows_where(log, handle, names, pattern, self._origin)
-
-    def _add_erased(self, found: FeedRows) -> None:
-        """Add rows that demux left out already: bronze has them still."""
-        table = erased_of(self.feed.feed)
-        if not log_of(self.context.lake, table).exists():
-            return
-        for rows in self._all_of(table, self._origin.identity):
-            found.origins.add(rows)
 
     def _add_duplicates(self, found: FeedRows) -> None:
         """Add rows that were left out since they are duplicates of some that were found."""
@@ -134,13 +124,3 @@ def _among(
     is_own = [whose is None or feed in {None, whose} for feed in feeds.to_pylist()]
     is_among = origins.mask(first).tolist()
     return [one and other for one, other in zip(is_own, is_among, strict=True)]
-
-
-def rows_of(origins: Origins, origin: OriginColumns) -> RowSet:
-    """The feed's rows that have one of some origins, in whichever table."""
-    return origins if origin.whose is None else Both(Own(origin), origins)
-
-
-def neighbours(origins: Origins, matched: Origins) -> RowSet:
-    """Rows of the same messages as some, that were not asked for."""
-    return Both(origins, NotIn(matched))

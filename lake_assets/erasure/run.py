@@ -137,9 +137,7 @@ class _Run:
         if self.request.is_again:
             found = ledger.read()
             every = (one for one in found.every if one.state is not ErasureState.DONE)
-            return [
-                Noted(erasure=one, matching=matching_of(one, found.key, None)) for one in every
-            ]
+            return [Noted(erasure=one, matching=matching_of(one, found.key, None)) for one in every]
         asked = {self.request.later: list(self.request.wanted)}
         if self.request.is_of_table:
             make_table(context.committer)
@@ -174,9 +172,7 @@ class _Run:
     def _take_out(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
         ledger = ledger_of(context)
         with turn(self.settings.state_dir, REDO_TURN):
-            take_out = TakeOut(
-                context=context, ledger=ledger, feeds=self.feeds, tell=self.tell
-            )
+            take_out = TakeOut(context=context, ledger=ledger, feeds=self.feeds, tell=self.tell)
             done.erasures = [take_out.run(one, done.taken) for one in noted]
             for erasure, removals in swept_rows(context, ledger, self.feeds):
                 take_out.remove(erasure, removals, done.taken)

@@ -59,9 +59,7 @@ class TakeOut:
         removals = [self._found(feed, noted, done) for feed in self.feeds]
         return self.remove(noted.erasure, removals, done)
 
-    def remove(
-        self, erasure: Erasure, removals: Sequence[Removal], done: TakenOut
-    ) -> Erasure:
+    def remove(self, erasure: Erasure, removals: Sequence[Removal], done: TakenOut) -> Erasure:
         """Take rows out of all tables that have some; raises as `run`."""
         tables = [removal.tables() for removal in removals]
         names = {table.name: 0 for its in tables for table in its}

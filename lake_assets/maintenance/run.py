@@ -216,9 +216,7 @@ class _Maintenance:
     ) -> None:
         found = unused_files(log, partial(self.context.committer.fresh, upkeep.table))
         since = unused.meet(upkeep.table, [file.path for file in found])
-        noted = noted_texts(
-            self.settings, self.context.lake, (self.feed, *flows_into(self.feed))
-        )
+        noted = noted_texts(self.settings, self.context.lake, (self.feed, *flows_into(self.feed)))
         limits = _limits(self.settings.maintenance, oldest)
         is_derived = upkeep.table.layer is Layer.GOLD
         going = [

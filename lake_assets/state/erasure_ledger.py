@@ -118,7 +118,9 @@ class ErasureLedger:
         file = self._spans_folder(feed) / f"{name}.json"
         try:
             noted = json.loads(self.lake.get(file))
-            return {(source, int(p)): [(int(a), int(b)) for a, b in its] for source, p, its in noted}
+            return {
+                (source, int(p)): [(int(a), int(b)) for a, b in its] for source, p, its in noted
+            }
         except FileNotFoundError:
             return {}
         except (ValueError, TypeError) as problem:
