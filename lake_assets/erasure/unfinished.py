@@ -67,7 +67,7 @@ class Unfinished:
             elif watched < WATCHED_S:
                 why[path] = (
                     "no commit names it, and a running batch may be about to: run this again in "
-                    f"{(WATCHED_S - watched) / 60 + 1:.0f} minutes"
+                    f"{(WATCHED_S - watched) / 60 + 0.5:.0f} minutes"
                 )
         return why
 

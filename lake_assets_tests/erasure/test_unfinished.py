@@ -41,7 +41,7 @@ def test_a_file_that_no_commit_names_goes_after_an_hour(lake):
     file = written(lake)
     (left,) = end(lake).left
     assert left.path == file.path
-    assert "in 61 minutes" in left.why
+    assert "in 60 minutes" in left.why
     assert end(lake).left
     later(lake.settings, wall_s=8 * 86_400, monotonic_s=3500)
     (left,) = end(lake).left
