@@ -21,7 +21,6 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_files import UnusedFile, delete_unused, unused_files
 from lake_assets.errors import LakeError
 from lake_assets.maintenance.holds import holds_of
-from lake_assets.maintenance.noted_files import noted_in_journals
 from lake_assets.maintenance.old_rows import Retention
 from lake_assets.maintenance.policy import (
     Limits,
@@ -35,13 +34,14 @@ from lake_assets.maintenance.policy import (
 from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.maintenance.unused_since import WATCHED_S, Since, UnusedSince
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import flows_into
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
 from lake_assets.runtime.low_priority import at_low_priority
 from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.files import maintenance_turn, turn_if_free
-from lake_assets.streams.noted_changes import REDO_TURN
+from lake_assets.streams.noted_changes import REDO_TURN, noted_texts
 
 _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.LOG}
 """Layers whose files are joined. A gold table's are rewritten with each refresh, by bucket."""
@@ -212,7 +212,7 @@ class _Maintenance:
     ) -> None:
         found = unused_files(log, partial(self.context.committer.fresh, upkeep.table))
         since = unused.meet(upkeep.table, [file.path for file in found])
-        noted = noted_in_journals(self.settings.state_dir, self.context.lake, self.feed)
+        noted = noted_texts(self.settings, self.context.lake, (self.feed, *flows_into(self.feed)))
         limits = _limits(self.settings.maintenance, oldest)
         is_derived = upkeep.table.layer is Layer.GOLD
         going = [

@@ -5,33 +5,30 @@ the stream adds meanwhile stay: what is derived again are rows below the offsets
 reached.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.delta.catalog import keys_found
-from lake_assets.delta.change_journal import ChangeJournal, TableChange, TablesChange
-from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.change_journal import ChangeJournal, TableChange
+from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.multi_table_change import finish
-from lake_assets.delta.offset_range import Range
+from lake_assets.delta.offset_range import NOTHING, Range
 from lake_assets.delta.source_offsets import offsets_of_rows
-from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.silver.apply_expectations import Refused, Scope
 from lake_assets.silver.deduplicate_again import unique_again
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Job
-from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.demuxed import Demuxed, failure, joined
 from lake_assets.silver.layouts import split_of
+from lake_assets.silver.noted_change import change_tables, silver_tables, tables_aside
 from lake_assets.silver.own_rows import own_rows
 from lake_assets.silver.redone import Redone
 from lake_assets.silver.rows import HEADERS, demux_names
@@ -169,15 +166,10 @@ class Redo:
         return quarantine_of(self.demux.feed.feed)
 
     def _silver(self) -> list[TableRef]:
-        """Tables of keys that are there, among them such as the feed has no longer."""
-        lake = self.demux.context.lake
-        tables = map(self.demux.feed.silver_table, keys_found(lake, self.demux.feed))
-        return [table for table in tables if log_of(lake, table).exists()]
+        return silver_tables(self.demux.context.lake, self.demux.feed)
 
     def _aside(self) -> list[TableRef]:
-        """The tables of waiting rows and of duplicates, if there ever were some."""
-        tables = (of(self.demux.feed.feed) for of in (waiting_of, duplicates_of))
-        return [table for table in tables if self._log(table).exists()]
+        return tables_aside(self.demux.context.lake, self.demux.feed)
 
     def _strays(
         self, bronze: Bronze, keys: Sequence[str], had: RowsHad
@@ -239,34 +231,20 @@ class Redo:
             TableChange(
                 table=table,
                 files=came.get(table, ()),
-                leaving=leaving.get(table, None if table in aside else _NOTHING),
+                leaving=leaving.get(table, None if table in aside else NOTHING),
                 info=last.info if table == last.table else split.get(table, {}),
                 transactions=last.transactions if table == last.table else (),
             )
             for table in order
         ]
-        batch, committer = self._next(order), self.demux.context.committer
-        # Before it is noted: what is noted is finished by whoever starts next.
-        given = [Commit(table=t, files=f, info=split[t]) for t, f in came.items()]
-        committer.judge(given, batch)
-        committer.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
-        companions = {*self._silver(), *self._aside(), *order} - {self._quarantine}
-        change = TablesChange(batch=batch, origin=self._origin, tables=parts, dropped=dropped)
-        self.journal.write(replace(change, companions=[*companions]))
-        removed = finish(self.journal, self.demux.context.committer)
+        demux = self.demux
+        changed = change_tables(demux.context, self.journal, demux.feed, parts, dropped)
         return Redone(
-            number=batch.version,
+            number=changed.number,
             rows={t.name: written.rows for t, written in demuxed.written.items()},
             duplicates=demuxed.duplicates,
-            removed={table.name: count for table, count in removed.items() if count},
+            removed={table.name: count for table, count in changed.removed.items() if count},
         )
-
-    def _next(self, tables: Iterable[TableRef]) -> Batch:
-        """The number of a change: one that none of the tables has yet, whatever the clock says."""
-        app_id = reprocess_app(self.demux.feed.feed)
-        handles = self.demux.context.committer.opened(list(tables)).values()
-        numbers = (handle.transaction_version(app_id) or 0 for handle in handles)
-        return Batch(app_id, 1 + max(numbers, default=0))
 
     def _active(self, table: TableRef) -> list[DataFile]:
         return active_files(self.demux.context.committer.fresh(table))
@@ -282,9 +260,6 @@ class Redo:
 
 def _told(done: Redone, bronze: Bronze) -> Redone:
     return replace(done, retained=bronze.range.retained or {})
-
-
-_NOTHING = Range(ends={})
 
 
 def _scope(keys: Sequence[str] | None, refused: Refused) -> Callable[[tuple[str, ...]], Scope]:
