@@ -30,7 +30,7 @@ from lake_assets.erasure.matching import Matching
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns, Spans
-from lake_assets.model.tables import TableRef, bronze_of, landed_of, quarantine_of
+from lake_assets.model.tables import TableRef, bronze_of, erased_of, landed_of, quarantine_of
 from lake_assets.parquet.data_file import write_file
 from lake_assets.silver.noted_change import change_tables, silver_tables, tables_aside
 from lake_assets.spark.lake_context import LakeContext
@@ -59,7 +59,7 @@ class Removal:
             LakeError: a table cannot be read.
         """
         lake, feed = self.context.lake, self.feed
-        derived = [*silver_tables(lake, feed), *tables_aside(lake, feed), quarantine_of(feed.feed)]
+        derived = [*silver_tables(lake, feed), *self._aside()]
         raw = [bronze_of(feed.feed), landed_of(feed.feed)]
         there = [table for table in (*derived, *raw) if log_of(lake, table).exists()]
         return [table for table in there if any(self.spans.values()) and self._has(table)]
@@ -90,7 +90,7 @@ class Removal:
     def _change(self, tables: Sequence[TableRef]) -> dict[TableRef, int]:
         lake, feed, origins = self.context.lake, self.feed, self._origins()
         journal = reprocess_journal(lake, feed)
-        aside = [*tables_aside(lake, feed), quarantine_of(feed.feed)]
+        aside = self._aside()
         has_several = bool(feed.select or feed.selects)
         parts = [
             TableChange(
@@ -103,6 +103,12 @@ class Removal:
         ]
         parts += [TableChange(table=table, info={ERASED: self.erasure}) for table in aside]
         return change_tables(self.context, journal, feed, parts, self.spans).removed
+
+    def _aside(self) -> list[TableRef]:
+        """Tables beside silver that rows leave; quarantine's part of a change is the last."""
+        erased = erased_of(self.feed.feed)  # has no values, and says where they went
+        aside = tables_aside(self.context.lake, self.feed)
+        return [*(table for table in aside if table != erased), quarantine_of(self.feed.feed)]
 
     def _has(self, table: TableRef) -> bool:
         handle, log = self.context.committer.fresh(table), log_of(self.context.lake, table)

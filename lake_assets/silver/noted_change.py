@@ -16,7 +16,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import Spans
-from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import TableRef, duplicates_of, erased_of, quarantine_of, waiting_of
 from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.storage.store import Store
@@ -38,8 +38,8 @@ def silver_tables(lake: Store, feed: Feed) -> list[TableRef]:
 
 
 def tables_aside(lake: Store, feed: Feed) -> list[TableRef]:
-    """The tables of waiting rows and of duplicates, if there ever were some."""
-    tables = (of(feed.feed) for of in (waiting_of, duplicates_of))
+    """The tables of waiting rows, of duplicates and of erased ones, if there ever were some."""
+    tables = (of(feed.feed) for of in (waiting_of, duplicates_of, erased_of))
     return [table for table in tables if log_of(lake, table).exists()]
 
 
