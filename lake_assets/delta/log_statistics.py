@@ -27,7 +27,7 @@ _VALUES = ("minValues", "maxValues")
 _CONDITION = "redicate"
 """Part of the names of a commit's parameters that say which rows were changed: values, often."""
 
-_SAYS_NOTHING = (None, "", "[]", [], "true")
+_SAYS_NOTHING: tuple[object, ...] = (None, "", "[]", [], "true")
 
 _BATCH = 4096
 """Actions of a checkpoint in memory at once: some MB."""

@@ -32,7 +32,7 @@ from lake_assets.maintenance.policy import (
     within,
 )
 from lake_assets.maintenance.table_upkeep import TableUpkeep
-from lake_assets.maintenance.unused_since import Since, UnusedSince
+from lake_assets.maintenance.unused_since import WATCHED_S, Since, UnusedSince
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
@@ -49,10 +49,6 @@ _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.LOG}
 _BATCHES = {Layer.BRONZE: 10, Layer.SILVER: 10, Layer.QUARANTINE: 10}
 """By layer, the batches whose commits stay whatever their age: what a batch that was cut off is
 undone by. Of gold the newest commit says all."""
-
-_WATCHED_S = 3600.0
-"""Seconds of this machine's own time for which a file must be known to be unused before it counts
-as long unused: should the clock have been set ahead, a running batch is done by then."""
 
 _TROUBLE = (LakeError, DeltaError, pa.ArrowException, OSError)
 """What may be the matter with a table's log or files."""
@@ -244,7 +240,7 @@ def _limits(settings: MaintenanceSettings, oldest: int) -> Limits:
     return Limits(
         oldest_kept=oldest,
         keep_deleted_s=settings.keep_deleted_days * 86_400,
-        watched_s=_WATCHED_S,
+        watched_s=WATCHED_S,
     )
 
 

@@ -11,7 +11,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,7 +50,7 @@ def holders(files: Iterable[tuple[str, bytes]], *values: str | int) -> list[str]
 def has(content: bytes, *values: str | int) -> bool:
     texts = [value for value in values if isinstance(value, str)]
     forms = {form for text in texts for form in _forms(text)}
-    return any(_has(content, forms, set(values), depth) for depth in (0,))
+    return _has(content, forms, set(values), 0)
 
 
 def _forms(text: str) -> Iterator[bytes]:
@@ -91,7 +91,7 @@ def _in_value(value: object, forms: set[bytes], values: set[str | int]) -> bool:
 
 def _unpacked(content: bytes) -> Iterator[bytes]:
     """What is packed in some bytes, if they are packed."""
-    unpack = {
+    unpack: dict[bytes, Callable[[bytes], bytes]] = {
         b"\x1f\x8b": gzip.decompress,
         b"BZh": bz2.decompress,
         b"\xfd7zXZ\x00": lzma.decompress,
