@@ -84,13 +84,14 @@ class TakeOut:
         done.files_read += rows.read
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
-        if rows.origins.spans != before:
-            self.ledger.record(feed.feed, noted.erasure.id, rows.origins.spans)
+        spans = noted.erasure.concerned(feed.feed, rows.origins.spans)
+        if spans != before:
+            self.ledger.record(feed.feed, noted.erasure.id, spans)
         return Removal(
             context=self.context,
             feed=feed,
             erasure=noted.erasure.id,
-            spans=rows.origins.spans,
+            spans=spans,
             matching=noted.matching,
         )
 
