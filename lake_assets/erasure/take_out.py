@@ -1,6 +1,6 @@
 """One erasure's rows of all feeds: found, noted where they are, and taken out of every table."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.catalog import tables_of
@@ -10,6 +10,7 @@ from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
 from lake_assets.model.erasures import Erasure, ErasureState
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.erasure_ledger import ErasureLedger
@@ -41,7 +42,9 @@ class TakeOut:
     feeds: Sequence[Feed]
     tell: Callable[[str], None]
 
-    def run(self, noted: Noted, done: TakenOut) -> Erasure:
+    def run(
+        self, noted: Noted, decoded: Mapping[str, Mapping[str, Spans]], done: TakenOut
+    ) -> Erasure:
         """Take one erasure's rows out; does nothing where it was done before.
 
         Where rows are is noted before the first one goes, and so are the tables that have some: a
@@ -49,6 +52,7 @@ class TakeOut:
 
         Args:
             noted: the erasure.
+            decoded: by feed and erasure, rows that were found by decoding.
             done: is told what left.
 
         Raises:
@@ -56,7 +60,9 @@ class TakeOut:
             CommitConflictError: others keep rewriting a table.
             LakeError: the lake cannot be read or written.
         """
-        removals = [self._found(feed, noted, done) for feed in self.feeds]
+        removals = [
+            self._found(feed, noted, decoded.get(feed.feed, {}), done) for feed in self.feeds
+        ]
         return self.remove(noted.erasure, removals, done)
 
     def remove(self, erasure: Erasure, removals: Sequence[Removal], done: TakenOut) -> Erasure:
@@ -78,12 +84,15 @@ class TakeOut:
         done.touched |= self._called(removed.rows)
         return removed
 
-    def _found(self, feed: Feed, noted: Noted, done: TakenOut) -> Removal:
+    def _found(
+        self, feed: Feed, noted: Noted, decoded: Mapping[str, Spans], done: TakenOut
+    ) -> Removal:
         self.tell(f"looking for rows of feed {feed.feed!r}")
         rows = Search(context=self.context, feed=feed, matching=noted.matching).run()
         done.files_read += rows.read
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
+        rows.origins.add_spans(decoded.get(noted.erasure.id, {}))
         if rows.origins.spans != before:
             self.ledger.record(feed.feed, noted.erasure.id, rows.origins.spans)
         return Removal(

@@ -96,3 +96,56 @@ def test_a_person_is_nowhere_and_everybody_else_is_where_they_were(lake, send, f
     assert everything(lake, ANN) == []
     again = forget(ANN)
     assert again.taken.rows == {}
+
+
+def test_rows_that_no_table_of_silver_tells_of_leave_bronze(lake, send, forget):
+    dropped = send(("uno", ""), ("uno", BOB))
+    lake.stream()
+    assert lake.silver == Counter({place: 1 for place in [*dropped][1:]})
+    assert forget("").taken.rows
+
+
+def test_rows_that_come_later_are_left_out_or_kept_as_it_was_asked(lake, send, forget):
+    send(("uno", ANN), ("uno", BOB))
+    lake.stream()
+    forget(ANN, later=Later.DROP)
+    forget(BOB, later=Later.KEEP)
+    send(("uno", ANN), ("uno", BOB), ("go_fish", ANN))
+    lake.stream()
+    assert silver(lake)["uno"] == Counter({BOB: 1})
+    erased = lake.places(erased_of("games"))
+    assert sum(erased.values()) == 2
+    assert everything(lake, ANN)  # bronze has them until they are swept
+    swept = forget(is_again=True)
+    assert swept.taken.rows == {bronze_of("games").name: 2}
+    assert everything(lake, ANN) == []
+    assert silver(lake)["uno"] == Counter({BOB: 1})
+
+
+def test_rows_that_wait_for_demux_are_told_and_left_out_when_it_comes(lake, send, forget):
+    send(("uno", ANN), ("uno", BOB))
+    lake.ingest()
+    done = forget(ANN)
+    assert [one.state for one in done.erasures] == [ErasureState.REMOVED]
+    assert "rows of its source are not in silver yet" in done.left[0]
+    lake.demux()
+    assert lake.silver and silver_gamers(lake) == Counter({BOB: 1})
+    again = forget(is_again=True)
+    assert [one.state for one in again.erasures] == [ErasureState.DONE]
+    assert everything(lake, ANN) == []
+
+
+def test_a_rebuild_and_a_requeue_bring_nobody_back(lake, send, forget):
+    send(("uno", ANN), ("uno", BOB), bad=[b"bad " + ANN.encode(), b"bad"])
+    lake.stream()
+    forget(ANN)
+    lake.rebuild()
+    with lake.redo() as redo:
+        redo.requeue()
+    assert silver_gamers(lake) == Counter({BOB: 1})
+    assert sum(lake.quarantine.values()) == 1
+    assert everything(lake, ANN) == []
+
+
+def silver_gamers(lake):
+    return gamers(lake, silver_of("uno"))
