@@ -1,7 +1,6 @@
 """`lake-assets erase`: a person's rows out of the lake, and a proof that nothing is left."""
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,14 +14,13 @@ from lake_assets.cli.shared import JsonOption, LakeOption
 from lake_assets.erasure.audit import audit, recorded
 from lake_assets.erasure.run import Erased, Request
 from lake_assets.erasure.run import erase as run_erasure
+from lake_assets.erasure.values_file import values_in
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import ErasureError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.erasures import Later
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
-
-_STDIN = Path("-")
 
 
 def erase(
@@ -95,22 +93,10 @@ def erase(
 
 
 def _wanted(column: str | None, given: Sequence[str], file: Path | None) -> list[Wanted]:
-    texts = [*given]
-    if file is not None:
-        texts += [line for line in _text(file).splitlines() if line.strip()]
+    texts = [*given, *(() if file is None else values_in(file))]
     if not texts and column is None:
         return []
     return [Wanted(column=column or "", values=tuple(dict.fromkeys(texts)))]
-
-
-def _text(file: Path) -> str:
-    try:
-        return sys.stdin.read() if file == _STDIN else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        fact = f"cannot be read ({problem})"
-        raise ErasureError(
-            str(file), fact, "Name a text file in UTF-8, a value a line"
-        ) from problem
 
 
 def _tell(done: Erased) -> None:

@@ -51,6 +51,8 @@ def note(
         ErasureError: a request means nothing.
         LakeError: the ledger cannot be read or written.
     """
+    if not wanted:
+        return []
     erasures, key = ledger.read(), ledger.ready_key()
     erasures = replace(erasures, key=key)
     noted = []

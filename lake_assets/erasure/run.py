@@ -44,7 +44,7 @@ class Request:
     later: Later = Later.DROP
     is_of_table: bool = False
     is_again: bool = False
-    """Go on with what is not done, by hashes alone, and take out raw rows that came since."""
+    """Go on with what is not done as well, by hashes alone."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -135,24 +135,29 @@ class _Run:
             yield context
 
     def _noted(self, context: LakeContext) -> list[Noted]:
-        ledger = ledger_of(context)
-        if self.request.is_again:
-            found = ledger.read()
-            every = (one for one in found.every if one.state is not ErasureState.DONE)
-            return [Noted(erasure=one, matching=matching_of(one, found.key, None)) for one in every]
         asked = {self.request.later: list(self.request.wanted)}
         if self.request.is_of_table:
             make_table(context.committer)
             asked = open_requests(context.committer)
-        cuts = {}
-        if Later.KEEP in asked:
+        ledger, cuts = ledger_of(context), {}
+        if asked.get(Later.KEEP):
             cuts = cuts_of(self.feeds, self.endpoints, context.lake)
         key = self.settings.masking.key_bytes
-        noted = []
+        noted: list[Noted] = []
         for later, wanted in asked.items():
             noted += note(ledger, wanted, later, cuts if later is Later.KEEP else {}, key)
-        self.tell("noted: rows that come from now on are judged by it")
-        return noted
+        if noted:
+            self.tell("noted: rows that come from now on are judged by it")
+        return [*noted, *self._open(ledger, noted)] if self.request.is_again else noted
+
+    def _open(self, ledger: ErasureLedger, noted: Sequence[Noted]) -> list[Noted]:
+        """Those that are not done, by their hashes alone."""
+        found, known = ledger.read(), {one.erasure.id for one in noted}
+        return [
+            Noted(erasure=one, matching=matching_of(one, found.key, None))
+            for one in found.every
+            if one.state is not ErasureState.DONE and one.id not in known
+        ]
 
     def _pass_fences(self, context: LakeContext) -> None:
         with turn(self.settings.state_dir, REDO_TURN):
