@@ -13,6 +13,7 @@ from lake_assets.errors import LakeError
 from lake_assets.model.flows import filling
 from lake_assets.model.tables import Layer, bronze_of, erased_of
 from lake_assets.state.erasing_fence import while_none_is_planned, while_planned
+from lake_assets.streams.bronze_ranges import apart_of
 from lake_assets.streams.erasures import pass_fence
 from lake_assets.streams.noted_changes import reprocess_journal
 from lake_assets.streams.pipeline import demux_journal
@@ -295,3 +296,14 @@ def test_a_damaged_ledger_stops_ingest_and_demux(lake):
         lake.ingest()
     assert not lake.silver
     assert sorted(lake.bronze.elements()) == [(0, 0)]
+
+
+def test_what_an_erased_value_told_of_others_stays_in_a_rebuild(lake, spark):
+    several = lake.feed.model_copy(update={"select": ("*", "explode(parts) as part")})
+    place = (lake.topic.name, 0)
+    rows = spark.createDataFrame([(*place, 2)], "topic string, partition int, offset bigint")
+    with lake.pipeline() as pipeline:
+        pipeline.context.erasures.record("games", "one", {place: [(1, 4)]})
+        # Of what bronze has again all is derived again.
+        assert apart_of(pipeline.context, several, rows) == {place: [(1, 2), (3, 4)]}
+        assert apart_of(pipeline.context, lake.feed, rows) is None
