@@ -48,6 +48,10 @@ class FeedError(_ThreePartError):
     """A feed's declaration cannot be used; `thing` is the file and the line or field."""
 
 
+class ErasureError(_ThreePartError):
+    """What is asked to be erased cannot be, or is not yet; asked again, it goes on."""
+
+
 class RuntimeSetupError(_ThreePartError):
     """Java, Spark's jars or an embedded service's jars are missing or damaged."""
 

@@ -31,6 +31,9 @@ SUMMARIES: Mapping[str, str] = {
     "redeliver": "Send the dead letters of sinks again, and end.",
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
+    "erase": (
+        "Erase a person's rows from all tables, all versions and all feeds, and keep them out."
+    ),
     "maintain": (
         "Join small files, delete old rows and files that no version needs, and shorten logs."
     ),

@@ -99,6 +99,10 @@ RETENTION = "lake_assets.rows_older_than"
 """Key in a commit's custom metadata: its rows left for their age, and nothing else happened. What
 was computed from them stands."""
 
+ERASED = "lake_assets.rows_erased"
+"""Key in a commit's custom metadata: rows were erased, and nothing else happened. Of raw rows, what
+was derived of others stands; what was computed from silver is computed anew."""
+
 SPLIT_BY = "lake_assets.split_by"
 """Key in a commit's custom metadata: the layout that its new files were written for, if they are
 split; in a journal it tells whether the table has that layout still."""
@@ -110,6 +114,11 @@ were before, also if somebody had put them back to an older version."""
 ATTEMPT = "lake_assets.attempt"
 """Key in a commit's custom metadata: which run of its batch made it; another run of the same batch
 may have placed its rows otherwise."""
+
+
+def only_lets_go(info: Mapping[str, object]) -> bool:
+    """Whether all that a commit with this metadata did is that rows left, and none is another."""
+    return RETENTION in info or ERASED in info
 
 
 def identity_of(batches: Iterable[Batch]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from lake_assets.delta.commit import RETENTION, DataFile
+from lake_assets.delta.commit import DataFile, only_lets_go
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_tail import actions_of, file_of, newest_version, path_of
@@ -111,7 +111,7 @@ class _Gathered:
         """Count a version in."""
         adds = {path_of(action): action for kind, action in actions if kind == "add"}
         removed = {path_of(action) for kind, action in actions if kind == "remove"}
-        aged = any(kind == "commitInfo" and RETENTION in a for kind, a in actions)
+        aged = any(kind == "commitInfo" and only_lets_go(a) for kind, a in actions)
         is_change = not aged and any(
             a["dataChange"] for kind, a in actions if kind in {"add", "remove"}
         )

@@ -15,8 +15,9 @@ from lake_assets.delta.change_journal import ChangeJournal, TableChange, TablesC
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.conflicts import again_on_conflict
-from lake_assets.delta.data_files import active_files, are_whole, without
+from lake_assets.delta.data_files import are_whole, without
 from lake_assets.delta.log_history import is_done
+from lake_assets.delta.origin_bounds import files_that_may_have
 from lake_assets.delta.origins import RowSet, columns_in, own_of
 from lake_assets.delta.restores import is_restored
 from lake_assets.delta.table_layout import is_laid_out_as
@@ -93,7 +94,8 @@ def _apply(
             "Run `lake-assets rebuild silver`, which derives silver from bronze again",
         )
     # Its own new files may be in the table's folder, and are in no version of it.
-    removed, kept = without(log, active_files(handle), leaving, may_be_missing=is_all)
+    files = files_that_may_have(handle, leaving, change.origin)
+    removed, kept = without(log, files, leaving, may_be_missing=is_all)
     gone = _rows(removed) - _rows(kept)
     is_last = one is change.tables[-1]
     if not (one.files or removed or is_last or one.leaving is not None):

@@ -36,3 +36,7 @@ class Range:
         ends = Everything() if self.ends is None else Before(self.ends, origin)
         both = Both(starts, ends)
         return Both(both, NotIn(Before(self.retained, origin))) if self.retained else both
+
+
+NOTHING = Range(ends={})
+"""No rows: nothing leaves a table that only gets some."""

@@ -53,7 +53,7 @@ def unused_files(log: TableLog, open_newest: Callable[[], DeltaTable]) -> list[U
         DeltaError: deltalake cannot read the log.
         LakeError: the store cannot be read.
     """
-    found = dict(_files(log, log.folder, ""))
+    found = dict(files_below(log, log.folder))
     handle = open_newest()
     used = {log.data_file(file.path) for file in active_files(handle)}
     found = {path: stat for path, stat in found.items() if log.data_file(path) not in used}
@@ -91,7 +91,14 @@ def delete_unused(log: TableLog, files: Sequence[UnusedFile]) -> None:
             log.store.delete(place)
 
 
-def _files(log: TableLog, folder: LakeUri, below: str) -> Iterator[tuple[str, FileStat]]:
+def files_below(log: TableLog, folder: LakeUri, below: str = "") -> Iterator[tuple[str, FileStat]]:
+    """A table's data files, and those that are being written: paths below it, and what they are.
+
+    Args:
+        log: of the table.
+        folder: of it, or in it.
+        below: how paths begin, of those that are not looked at from the table's folder on.
+    """
     whole = (name for name in log.store.list_from(folder) if _is_data(name))
     for name in (*whole, *log.store.staged(folder)):
         stat = log.store.stat(folder / name)
@@ -99,7 +106,7 @@ def _files(log: TableLog, folder: LakeUri, below: str) -> Iterator[tuple[str, Fi
             yield f"{below}{name}", stat
     for name in log.store.folders(folder):
         if not name.startswith(("_", ".")):
-            yield from _files(log, folder / name, f"{below}{name}/")
+            yield from files_below(log, folder / name, f"{below}{name}/")
 
 
 def _is_data(name: str) -> bool:

@@ -6,7 +6,6 @@ rebuild, whose own it skips. Needs no Spark.
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,7 +32,7 @@ from lake_assets.maintenance.policy import (
     within,
 )
 from lake_assets.maintenance.table_upkeep import TableUpkeep
-from lake_assets.maintenance.unused_since import Since, UnusedSince
+from lake_assets.maintenance.unused_since import WATCHED_S, Since, UnusedSince
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
@@ -42,7 +41,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.files import maintenance_turn, turn_if_free
-from lake_assets.streams.noted_changes import REDO_TURN, reprocess_journal
+from lake_assets.streams.noted_changes import REDO_TURN, noted_texts
 
 _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.LOG}
 """Layers whose files are joined. A gold table's are rewritten with each refresh, by bucket."""
@@ -50,10 +49,6 @@ _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.LOG}
 _BATCHES = {Layer.BRONZE: 10, Layer.SILVER: 10, Layer.QUARANTINE: 10}
 """By layer, the batches whose commits stay whatever their age: what a batch that was cut off is
 undone by. Of gold the newest commit says all."""
-
-_WATCHED_S = 3600.0
-"""Seconds of this machine's own time for which a file must be known to be unused before it counts
-as long unused: should the clock have been set ahead, a running batch is done by then."""
 
 _TROUBLE = (LakeError, DeltaError, pa.ArrowException, OSError)
 """What may be the matter with a table's log or files."""
@@ -217,7 +212,8 @@ class _Maintenance:
     ) -> None:
         found = unused_files(log, partial(self.context.committer.fresh, upkeep.table))
         since = unused.meet(upkeep.table, [file.path for file in found])
-        noted, limits = self._noted(), _limits(self.settings.maintenance, oldest)
+        noted = noted_texts(self.settings, self.context.lake, (self.feed, *flows_into(self.feed)))
+        limits = _limits(self.settings.maintenance, oldest)
         is_derived = upkeep.table.layer is Layer.GOLD
         going = [
             file
@@ -228,16 +224,6 @@ class _Maintenance:
             delete_unused(log, going)
         upkeep.deleted = len(going)
         upkeep.deleted_bytes = sum(file.size for file in going)
-
-    def _noted(self) -> str:
-        """What all journals say: files in them may yet be committed."""
-        journals = sorted((self.settings.state_dir / "journals").glob("*.json"))
-        texts = [journal.read_text(errors="replace") for journal in journals]
-        for feed in (self.feed, *flows_into(self.feed)):
-            change = reprocess_journal(self.context.lake, feed)
-            with suppress(FileNotFoundError):
-                texts.append(change.store.get(change.file).decode(errors="replace"))
-        return "".join(texts)
 
     def _shorten_log(self, upkeep: TableUpkeep, log: TableLog, oldest: int) -> None:
         self.context.committer.settle()
@@ -254,7 +240,7 @@ def _limits(settings: MaintenanceSettings, oldest: int) -> Limits:
     return Limits(
         oldest_kept=oldest,
         keep_deleted_s=settings.keep_deleted_days * 86_400,
-        watched_s=_WATCHED_S,
+        watched_s=WATCHED_S,
     )
 
 

@@ -17,6 +17,10 @@ from lake_assets.model.tables import TableRef
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.runtime.processes import boot_id
 
+WATCHED_S = 3600.0
+"""Seconds of this machine's own time for which a file must be known to be unused before it counts
+as long unused: should the clock have been set ahead, a running batch is done by then."""
+
 
 class Since(NamedTuple):
     """When a file was first met."""

@@ -64,6 +64,9 @@ GAPS = TableRef(layer=Layer.LOG, name="gaps")
 SCHEMA_LOG = TableRef(layer=Layer.LOG, name="schema_log")
 """Which columns silver's tables have had, since when and why, of all feeds."""
 
+ERASURE_REQUESTS = TableRef(layer=Layer.LOG, name="erasure_requests")
+"""Whose rows others ask to have erased; a row leaves when that is done."""
+
 LOG_NAMES = frozenset({QUALITY_LOG.name, STREAM_LOG.name})
 """Names that no other table may have: batches are reported by the name alone."""
 

@@ -5,32 +5,34 @@ the stream adds meanwhile stay: what is derived again are rows below the offsets
 reached.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.delta.catalog import keys_found
-from lake_assets.delta.change_journal import ChangeJournal, TableChange, TablesChange
-from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.change_journal import ChangeJournal, TableChange
+from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
-from lake_assets.delta.multi_table_change import finish
-from lake_assets.delta.offset_range import Range
+from lake_assets.delta.offset_range import NOTHING, Range
 from lake_assets.delta.source_offsets import offsets_of_rows
-from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import TableRef, duplicates_of, erased_of, quarantine_of, waiting_of
+from lake_assets.model.tables import (
+    TableRef,
+    erased_of,
+    quarantine_of,
+    waiting_of,
+)
 from lake_assets.silver.deduplicate_again import unique_again
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Job
-from lake_assets.silver.demux_position import reprocess_app
 from lake_assets.silver.demuxed import Demuxed, failure, joined
 from lake_assets.silver.layouts import split_of
+from lake_assets.silver.noted_change import change_tables, silver_tables, tables_aside
 from lake_assets.silver.own_rows import own_rows
 from lake_assets.silver.redone import Redone
 from lake_assets.silver.rows import HEADERS, demux_names
@@ -71,15 +73,15 @@ class Redo:
             ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
             CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
-        files = self._active(self._quarantine)
+        files = self.files_in(self._quarantine)
         if not files:
             return Redone(rows={}, removed={})
-        rows = self._read(self._quarantine, files)
+        rows = self.rows_in(self._quarantine, files)
         reason = F.coalesce("reason", F.lit(""))
         rows = rows.where(reason != Reason.BAD_FILE.value)  # they have nothing to decode
         if not with_skipped:
             rows = rows.where(reason != Reason.SKIPPED.value)
-        job, demuxed = self.demux.derive(self._given(rows), _scope(keys, Refused.NONE))
+        job, demuxed = self.demux.derive(self.given(rows), _scope(keys, Refused.NONE))
         if keys is not None:
             job.ensure_undivided(demuxed)
         self._stop_if_failing([(job, demuxed)])
@@ -98,14 +100,14 @@ class Redo:
         """
         waiting = waiting_of(self.demux.feed.feed)
         with self.demux.alone:
-            files = self._active(waiting)
+            files = self.files_in(waiting)
             if skip_all:
                 context, feed = self.demux.context, self.demux.feed
                 left = set_aside(context, feed, files, None, skip_all, waiting)
                 written = {self._quarantine: Written(files=left)} if left else {}
                 demuxed = Demuxed(written=written, outcomes={})
             else:
-                rows = self._given(self._read(waiting, files))
+                rows = self.given(self.rows_in(waiting, files))
                 job, demuxed = self.demux.derive(rows, skip_failing=skip_failing)
                 self._stop_if_failing([(job, demuxed)])
             # Some may have been dropped, so all that were read leave, and not those that came in.
@@ -132,13 +134,13 @@ class Redo:
         # Where rows were that are erased stays known, also of those that bronze has no more.
         aside = {*self._aside()} - {erased_of(self.demux.feed.feed)}
         if keys is None:
-            job, demuxed = self.demux.derive(self._given(bronze.rows))
+            job, demuxed = self.demux.derive(self.given(bronze.rows))
             self._stop_if_failing([(job, demuxed)])
             derived = map(self.demux.feed.silver_table, job.plan.keys)
             tables = {*derived, *self._silver(), *aside}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return _told(self._change(demuxed, leaving, record), bronze)
-        given = self._given(bronze.rows)
+        given = self.given(bronze.rows)
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
         parts[0][0].ensure_undivided(parts[0][1])
         chosen = {self.demux.feed.silver_table(key): bronze.range for key in keys}
@@ -156,7 +158,7 @@ class Redo:
     def _origin(self) -> OriginColumns:
         return origin_of(self.demux.feed)
 
-    def _given(self, rows: DataFrame) -> Rows:
+    def given(self, rows: DataFrame) -> Rows:
         """Rows as demux reads them; headers as text, in which they come to Python quickly."""
         # Quarantine has no keys, and no headers before they were the feed's to keep.
         names = [n for n in demux_names(self.demux.feed) if n in {*rows.columns, HEADERS}]
@@ -171,15 +173,10 @@ class Redo:
         return quarantine_of(self.demux.feed.feed)
 
     def _silver(self) -> list[TableRef]:
-        """Tables of keys that are there, among them such as the feed has no longer."""
-        lake = self.demux.context.lake
-        tables = map(self.demux.feed.silver_table, keys_found(lake, self.demux.feed))
-        return [table for table in tables if log_of(lake, table).exists()]
+        return silver_tables(self.demux.context.lake, self.demux.feed)
 
     def _aside(self) -> list[TableRef]:
-        """The tables of waiting rows, of duplicates and of erased ones, if there ever were some."""
-        tables = (of(self.demux.feed.feed) for of in (waiting_of, duplicates_of, erased_of))
-        return [table for table in tables if self._log(table).exists()]
+        return tables_aside(self.demux.context.lake, self.demux.feed)
 
     def _strays(
         self, bronze: Bronze, keys: Sequence[str], had: RowsHad
@@ -194,7 +191,7 @@ class Redo:
             # Those that are one of the keys' as well were derived with them.
             return Scope(keys=tuple(key not in keys for key in known), is_any=False)
 
-        return [self.demux.derive(self._given(rows), others)]
+        return [self.demux.derive(self.given(rows), others)]
 
     def _stop_if_failing(self, done: Sequence[tuple[Job, Demuxed]]) -> None:
         for job, demuxed in done:
@@ -241,39 +238,26 @@ class Redo:
             TableChange(
                 table=table,
                 files=came.get(table, ()),
-                leaving=leaving.get(table, None if table in aside else _NOTHING),
+                leaving=leaving.get(table, None if table in aside else NOTHING),
                 info=last.info if table == last.table else split.get(table, {}),
                 transactions=last.transactions if table == last.table else (),
             )
             for table in order
         ]
-        batch, committer = self._next(order), self.demux.context.committer
-        # Before it is noted: what is noted is finished by whoever starts next.
-        given = [Commit(table=t, files=f, info=split[t]) for t, f in came.items()]
-        committer.judge(given, batch)
-        committer.ensure_usable([t for t in order if t in leaving or t in aside], Use.REWRITE)
-        companions = {*self._silver(), *self._aside(), *order} - {self._quarantine}
-        change = TablesChange(batch=batch, origin=self._origin, tables=parts, dropped=dropped)
-        self.journal.write(replace(change, companions=[*companions]))
-        removed = finish(self.journal, self.demux.context.committer)
+        demux = self.demux
+        changed = change_tables(demux.context, self.journal, demux.feed, parts, dropped)
         return Redone(
-            number=batch.version,
+            number=changed.number,
             rows={t.name: written.rows for t, written in demuxed.written.items()},
             duplicates=demuxed.duplicates,
-            removed={table.name: count for table, count in removed.items() if count},
+            removed={table.name: count for table, count in changed.removed.items() if count},
         )
 
-    def _next(self, tables: Iterable[TableRef]) -> Batch:
-        """The number of a change: one that none of the tables has yet, whatever the clock says."""
-        app_id = reprocess_app(self.demux.feed.feed)
-        handles = self.demux.context.committer.opened(list(tables)).values()
-        numbers = (handle.transaction_version(app_id) or 0 for handle in handles)
-        return Batch(app_id, 1 + max(numbers, default=0))
-
-    def _active(self, table: TableRef) -> list[DataFile]:
+    def files_in(self, table: TableRef) -> list[DataFile]:
+        """Those of a table's newest version."""
         return active_files(self.demux.context.committer.fresh(table))
 
-    def _read(self, table: TableRef, files: Sequence[DataFile]) -> DataFrame:
+    def rows_in(self, table: TableRef, files: Sequence[DataFile]) -> DataFrame:
         """The feed's own rows of some files, the origin's columns under bronze's names."""
         schema = pa.schema(self.demux.context.committer.fresh(table).schema())
         return own_rows(self.session, self._log(table), schema, files, self._origin)
@@ -284,9 +268,6 @@ class Redo:
 
 def _told(done: Redone, bronze: Bronze) -> Redone:
     return replace(done, retained=bronze.range.retained or {})
-
-
-_NOTHING = Range(ends={})
 
 
 def _scope(keys: Sequence[str] | None, refused: Refused) -> Callable[[tuple[str, ...]], Scope]:

@@ -8,7 +8,7 @@ to name too many files. Reads logs, opens no data file.
 from dataclasses import dataclass
 from typing import Any
 
-from lake_assets.delta.commit import RETENTION, DataFile
+from lake_assets.delta.commit import DataFile, only_lets_go
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.increments import Point
@@ -86,7 +86,7 @@ class _Gathering:
             return False
         adds = [action for kind, action in actions if kind == "add"]
         removed = {path_of(action) for kind, action in actions if kind == "remove"}
-        aged = any(kind == "commitInfo" and RETENTION in action for kind, action in actions)
+        aged = any(kind == "commitInfo" and only_lets_go(action) for kind, action in actions)
         is_change = not aged and any(add.get("dataChange", True) for add in adds)
         taken = removed & self.added.keys()
         self.has_other_columns |= any(kind in {"metaData", "protocol"} for kind, _ in actions)

@@ -124,19 +124,27 @@ class ErasureLedger:
             LakeError: a file of them is damaged or cannot be read.
         """
         found: dict[Place, list[tuple[int, int]]] = {}
-        folder = self._spans_folder(feed)
-        for name in sorted(self.lake.list_from(folder)):
-            file = folder / name
-            try:
-                for source, partition, spans in json.loads(self.lake.get(file)):
-                    found.setdefault((source, partition), []).extend((a, b) for a, b in spans)
-            except (ValueError, TypeError) as problem:
-                raise LakeError(
-                    str(file),
-                    f"is damaged ({problem}), so it cannot be told which rows are erased",
-                    "Put it back from a backup of the lake; the streams go on then",
-                ) from problem
+        for name in sorted(self.lake.list_from(self._spans_folder(feed))):
+            for place, spans in self.spans_of(feed, name.removesuffix(".json")).items():
+                found.setdefault(place, []).extend(spans)
         return found
+
+    def spans_of(self, feed: str, name: str) -> Spans:
+        """Those of one note (`record`); none if there is no such note; raises as `spans`."""
+        file = self._spans_folder(feed) / f"{name}.json"
+        try:
+            noted = json.loads(self.lake.get(file))
+            return {
+                (source, int(p)): [(int(a), int(b)) for a, b in its] for source, p, its in noted
+            }
+        except FileNotFoundError:
+            return {}
+        except (ValueError, TypeError) as problem:
+            raise LakeError(
+                str(file),
+                f"is damaged ({problem}), so it cannot be told which rows are erased",
+                "Put it back from a backup of the lake; the streams go on then",
+            ) from problem
 
     def record(self, feed: str, name: str, spans: Spans) -> None:
         """Note where rows of a feed are that are about to be erased, before any of them is.

@@ -44,9 +44,13 @@ def pass_fence(context: LakeContext, settings: Settings, feed: Feed) -> None:
 
 
 def _settle(context: LakeContext, state_dir: Path, feed: Feed) -> None:
-    """Finish or undo a batch of demux that is noted and not whole, as the next start would."""
+    """Finish or undo a batch of demux that is noted and not whole, as the next start would.
+
+    The note goes then: it has statistics of the batch's files, and they have values.
+    """
     journal = journal_of(state_dir, feed.feed, DEMUX)
     if not _is_cut_off(context, state_dir, feed):
+        journal.forget()
         return
     bronze = context.committer.fresh(bronze_of(feed.feed))
     recovery = Recovery(
@@ -58,8 +62,7 @@ def _settle(context: LakeContext, state_dir: Path, feed: Feed) -> None:
         turn=deduplication_turn(context, state_dir, feed, unheard),
     )
     recovery.run(tables_of_silver(context.lake, feed), bronze)
-    if _is_cut_off(context, state_dir, feed):
-        journal.forget()  # what cannot be finished now must not be later
+    journal.forget()  # what cannot be finished now must not be later
 
 
 def _is_cut_off(context: LakeContext, state_dir: Path, feed: Feed) -> bool:

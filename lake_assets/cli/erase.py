@@ -1,0 +1,157 @@
+"""`lake-assets erase`: a person's rows out of the lake, and a proof that nothing is left."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from lake_assets.cli.console import stderr, stdout
+from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.erasure.audit import audit, recorded
+from lake_assets.erasure.run import Erased, Request
+from lake_assets.erasure.run import erase as run_erasure
+from lake_assets.erasure.wanted import Wanted
+from lake_assets.errors import ErasureError
+from lake_assets.feeds.load import load_feeds
+from lake_assets.model.erasures import Later
+from lake_assets.services import control
+from lake_assets.settings.load import load_settings
+
+_STDIN = Path("-")
+
+
+def erase(
+    *,
+    column: Annotated[
+        str | None, typer.Option(help="Which column of silver tells a person.", show_default=False)
+    ] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Whose rows; may be given again. Others on this machine see it in the list of "
+            "processes: --values spares that.",
+            show_default=False,
+        ),
+    ] = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(help="File with a value a line; - for standard input.", show_default=False),
+    ] = None,
+    requests: Annotated[
+        bool,
+        typer.Option(
+            "--requests",
+            help="What rows of the table log/erasure_requests ask for, made if need be.",
+        ),
+    ] = False,
+    later: Annotated[
+        Later, typer.Option(help="What becomes of the person's rows that come from now on.")
+    ] = Later.DROP,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Go on with erasures that are not done, by their hashes alone, and take raw rows "
+            "out that came since.",
+        ),
+    ] = False,
+    show: Annotated[
+        bool, typer.Option("--list", help="Show what was erased, by hashes; change nothing.")
+    ] = False,
+    lake: LakeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Erase a person's rows from all tables, all versions and all feeds, and keep them out.
+
+    The streams may go on meanwhile. What is kept of the request is a keyed hash of each value, by
+    which later rows, rebuilds and restores obey it. A run that dies is run again, and goes on.
+    """
+    settings = load_settings(lake=lake)
+    if show:
+        _show(audit(settings), as_json=as_json)
+        return
+    feeds = load_feeds(settings.feeds)
+    wanted = _wanted(column, value or [], values)
+    if bool(wanted) + requests + again != 1:
+        raise ErasureError(
+            "an erasure",
+            "is of values, of the table of requests, or of what is not done",
+            "Give --column and --value or --values; or --requests; or --again",
+        )
+    endpoints = control.locate(settings, feeds)
+    request = Request(wanted=wanted, later=later, is_of_table=requests, is_again=again)
+    done = run_erasure(settings, feeds, endpoints, request, tell=stderr.print)
+    if as_json:
+        print(json.dumps(_as_json(done)))
+    else:
+        _tell(done)
+    if done.left:
+        raise typer.Exit(1)
+
+
+def _wanted(column: str | None, given: Sequence[str], file: Path | None) -> list[Wanted]:
+    texts = [*given]
+    if file is not None:
+        texts += [line for line in _text(file).splitlines() if line.strip()]
+    if not texts and column is None:
+        return []
+    return [Wanted(column=column or "", values=tuple(dict.fromkeys(texts)))]
+
+
+def _text(file: Path) -> str:
+    try:
+        return sys.stdin.read() if file == _STDIN else file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        fact = f"cannot be read ({problem})"
+        raise ErasureError(
+            str(file), fact, "Name a text file in UTF-8, a value a line"
+        ) from problem
+
+
+def _tell(done: Erased) -> None:
+    for table, rows in sorted(done.taken.rows.items()):
+        stdout.print(f"{table}: {rows:,} rows erased", highlight=False)
+    if not done.taken.rows:
+        stdout.print("no table had such rows")
+    if done.taken.letters:
+        stdout.print(
+            f"{done.taken.letters:,} dead letters and records of sinks quote none any more"
+        )
+    for table in done.refreshed:
+        stdout.print(f"{table}: computed anew", highlight=False)
+    ended = done.ended
+    stdout.print(
+        f"time travel of {len(ended.tables)} tables ended: {ended.files:,} old files deleted",
+        highlight=False,
+    )
+    for one in done.left:
+        stdout.print(f"not done yet: {one}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _show(entries: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(entries))
+        return
+    shown = Table()
+    for title in ("id", "requested", "column", "values", "later", "state", "rows", "proved"):
+        shown.add_column(title, no_wrap=title == "id")
+    for one in entries:
+        shown.add_row(*recorded(one))
+    stdout.print(shown)
+
+
+def _as_json(done: Erased) -> dict[str, Any]:
+    return {
+        "erasures": [{"id": one.id, "state": one.state.value} for one in done.erasures],
+        "rows": done.taken.rows,
+        "letters": done.taken.letters,
+        "files_read": done.taken.files_read,
+        "refreshed": done.refreshed,
+        "ended": asdict(done.ended),
+        "left": done.left,
+    }

@@ -1,0 +1,132 @@
+"""What sinks have kept of rows that are erased: texts of dead letters, and keys of views' rows.
+
+That a row was sent stays recorded, by where it came from: it would be sent again otherwise. Of a
+view's row that record is its key, so it goes.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.delta.commit import ERASED, Commit, DataFile
+from lake_assets.delta.committer import Committer
+from lake_assets.delta.compaction import put_unless_changed
+from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.origins import Origins
+from lake_assets.delta.table_log import TableLog, log_of
+from lake_assets.delta.unused_writes import discard, discarded_if_not_made, discarded_on_failure
+from lake_assets.erasure.matching import Matching
+from lake_assets.erasure.wanted import somewhere_in
+from lake_assets.errors import CommitConflictError
+from lake_assets.model.origins import OriginColumns, Spans
+from lake_assets.model.tables import Layer, TableRef, deliveries_of
+from lake_assets.parquet.data_file import write_file
+from lake_assets.storage.store import Store
+
+_TRIES = 20
+"""Tries beside a sink that joins files of its table."""
+
+_ORIGIN = OriginColumns(name="source", partition="partition", offset="offset")
+
+_TEXTS = ("request", "response", "reason", "key")
+"""Columns that may quote what was sent."""
+
+_ERASED = "erased"
+"""Why a row is a dead letter whose reason quoted it."""
+
+
+def deliveries_in(lake: Store, feed: str) -> list[TableRef]:
+    """The tables of a feed's sinks, also of such as it has no longer."""
+    prefix = deliveries_of(feed, "").name
+    folder = lake.root / Layer.LOG.value
+    names = (name for name in lake.folders(folder) if name.startswith(prefix))
+    tables = (TableRef(layer=Layer.LOG, name=name) for name in names)
+    return [table for table in tables if log_of(lake, table).exists()]
+
+
+def erase_letters(
+    committer: Committer, table: TableRef, spans: Spans, matching: Matching, erasure: str
+) -> int:
+    """Take what a sink's table quotes of erased rows out of it.
+
+    Args:
+        committer: commits.
+        table: of the sink.
+        spans: where the feed's rows came from.
+        matching: the values, as far as they are known.
+        erasure: its id, which the commit names.
+
+    Returns:
+        How many entries changed or left.
+
+    Raises:
+        CommitConflictError: others rewrite the table all the time.
+        LakeError: it cannot be read or written.
+    """
+    log = log_of(committer.store, table)
+    for _ in range(_TRIES):
+        removed: list[DataFile] = []
+        added: list[DataFile] = []
+        changed = 0
+        try:
+            with discarded_on_failure(log, added):
+                for file, entries, touched in _touched(committer, log, table, spans, matching):
+                    removed.append(file)
+                    changed += int(touched.sum())
+                    left = _without_texts(entries, touched)
+                    if left.num_rows:
+                        written = write_file(log.store, left, log.folder)
+                        added.append(DataFile(**written))  # type: ignore[arg-type]
+        except FileNotFoundError:
+            continue  # joined and deleted meanwhile
+        if not removed:
+            return 0
+        committer.flush()
+        info = {ERASED: erasure}
+        commit = Commit(table=table, files=added, removed=tuple(removed), info=info)
+        with discarded_if_not_made(log, added):
+            if put_unless_changed(committer, commit):
+                return changed
+        discard(log, added)
+    fact = "its files are rewritten all the time"
+    raise CommitConflictError(table.name, fact, "Ask for the erasure again, and it goes on")
+
+
+def _touched(
+    committer: Committer, log: TableLog, table: TableRef, spans: Spans, matching: Matching
+) -> Iterator[tuple[DataFile, pa.Table, npt.NDArray[np.bool_]]]:
+    """Files with entries that quote an erased row, and which they are."""
+    origins = Origins(_ORIGIN)
+    origins.add_spans(spans)
+    pattern = somewhere_in(matching.plain) if matching.plain else ""
+    for file in active_files(committer.fresh(table)):
+        entries = read_file(log, file)
+        texts = [name for name in _TEXTS if name in entries.column_names]
+        has_text = np.any([_are(pc.is_valid(entries[name])) for name in texts], axis=0)
+        touched = has_text & origins.mask(entries)
+        for name in ([*texts, "source"]) if pattern else ():
+            touched |= _are(pc.match_substring_regex(entries[name], pattern))
+        # What was blanked before has nothing more to lose.
+        touched &= ~_are(pc.equal(entries["reason"], _ERASED))
+        if touched.any():
+            yield file, entries, touched
+
+
+def _without_texts(entries: pa.Table, touched: npt.NDArray[np.bool_]) -> pa.Table:
+    """Entries whose touched ones quote nothing; those of views' rows leave."""
+    is_view = _are(pc.starts_with(entries["table"], f"{Layer.GOLD.value}/"))
+    stays = ~(touched & is_view)
+    mask = pa.array(touched)
+    for name in ("request", "response", "reason"):
+        at = entries.schema.get_field_index(name)
+        field = entries.schema.field(at)
+        instead = pa.scalar(_ERASED if name == "reason" else None, field.type)
+        entries = entries.set_column(at, field, pc.if_else(mask, instead, entries[name]))
+    return entries.filter(pa.array(stays)).combine_chunks()
+
+
+def _are(found: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(pc.fill_null(found, pa.scalar(value=False)))

@@ -1,0 +1,126 @@
+"""Where a feed's rows are that an erasure is about: in silver, and in all that is kept beside it.
+
+Each row is told by where it came from; whoever has the same origin has the same message.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.origins import Origins
+from lake_assets.delta.table_log import log_of
+from lake_assets.erasure.find_values import FoundRows, rows_where, rows_with
+from lake_assets.erasure.matching import Matching
+from lake_assets.erasure.wanted import somewhere_in
+from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
+from lake_assets.model.misfits import RESCUED
+from lake_assets.model.origins import IDENTITY_PARTS, OriginColumns
+from lake_assets.model.tables import (
+    TableRef,
+    bronze_of,
+    duplicates_of,
+    quarantine_of,
+    waiting_of,
+)
+from lake_assets.silver.duplicate_rows import FIRST, FIRST_FEED
+from lake_assets.silver.noted_change import silver_tables
+from lake_assets.spark.lake_context import LakeContext
+
+_TEXTS = ("value", "detail")
+"""Columns of quarantine, and of waiting rows, that have what came, or parts of it."""
+
+
+@dataclass(kw_only=True, slots=True)
+class FeedRows:
+    """Rows of one feed."""
+
+    origins: Origins
+    rows: dict[str, int] = field(default_factory=dict)
+    """By table, how many were found in it."""
+
+    read: int = 0
+    """Files that were read for it."""
+
+    def add(self, table: TableRef, found: FoundRows) -> None:
+        """Take in what was found in a table."""
+        self.read += found.read
+        if found.rows:
+            self.rows[table.name] = found.rows
+            self.origins.add_spans(found.origins.spans)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Search:
+    """Looks for one erasure's rows."""
+
+    context: LakeContext
+    feed: Feed
+    matching: Matching
+
+    def run(self) -> FeedRows:
+        """Find them in the newest version of each table.
+
+        Raises:
+            ErasureError: a table cannot be searched for such values.
+            LakeError: a table cannot be read.
+        """
+        feed, origin = self.feed, origin_of(self.feed)
+        found = FeedRows(origins=Origins(origin))
+        for table in silver_tables(self.context.lake, feed):
+            log, handle = log_of(self.context.lake, table), self.context.committer.fresh(table)
+            found.add(table, rows_with(log, handle, self.matching, origin))
+            if RESCUED in {column.name for column in handle.schema().fields}:
+                found.add(table, self._texts(table, [RESCUED]))
+        for table in (quarantine_of(feed.feed), waiting_of(feed.feed)):
+            found.add(table, self._texts(table, _TEXTS))
+        if not feed.has_silver:
+            found.add(bronze_of(feed.feed), self._texts(bronze_of(feed.feed), ["value"]))
+        self._add_duplicates(found)
+        return found
+
+    def _texts(self, table: TableRef, columns: Sequence[str]) -> FoundRows:
+        """Rows of a table that name a wanted value in some texts; none if only hashes are known."""
+        log, none = log_of(self.context.lake, table), FoundRows(origins=Origins(self._origin))
+        if not log.exists() or not self.matching.spellings:
+            return none
+        handle = self.context.committer.fresh(table)
+        there = {column.name for column in handle.schema().fields}
+        names = [name for name in columns if name in there]
+        pattern = somewhere_in(self.matching.plain)
+        return rows_where(log, handle, names, pattern, self._origin)
+
+    def _add_duplicates(self, found: FeedRows) -> None:
+        """Add rows that were left out since they are duplicates of some that were found."""
+        table, origin = duplicates_of(self.feed.feed), self._origin
+        if not log_of(self.context.lake, table).exists() or not len(found.origins):
+            return
+        named = origin if origin.tables is None else origin.tables
+        firsts = [name for part in IDENTITY_PARTS if (name := getattr(named, part))]
+        columns = [*origin.identity, *(FIRST + name for name in firsts), FIRST_FEED]
+        for rows in self._all_of(table, dict.fromkeys(columns)):
+            first = rows.select([FIRST + name for name in firsts]).rename_columns(firsts)
+            own = rows.filter(pa.array(_among(first, rows[FIRST_FEED], found.origins, origin)))
+            if own.num_rows:
+                found.origins.add(own.select(origin.identity))
+                found.rows[table.name] = found.rows.get(table.name, 0) + own.num_rows
+
+    def _all_of(self, table: TableRef, columns: Iterable[str]) -> Iterable[pa.Table]:
+        log = log_of(self.context.lake, table)
+        for file in active_files(self.context.committer.fresh(table)):
+            yield read_file(log, file, [*columns])
+
+    @property
+    def _origin(self) -> OriginColumns:
+        return origin_of(self.feed)
+
+
+def _among(
+    first: pa.Table, feeds: pa.ChunkedArray, origins: Origins, origin: OriginColumns
+) -> list[bool]:
+    whose = None if origin.whose is None else origin.whose.feed
+    is_own = [whose is None or feed in {None, whose} for feed in feeds.to_pylist()]
+    is_among = origins.mask(first).tolist()
+    return [one and other for one, other in zip(is_own, is_among, strict=True)]

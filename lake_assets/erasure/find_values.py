@@ -1,0 +1,175 @@
+"""Finding a table's rows that hold wanted values: files pruned by the log's bounds, the rest read.
+
+Of each file one column is read, a group of rows at a time, and where the rows came from only if the
+group has some. Rows that a deletion vector marks are found like others: the file has them still.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from lake_assets.delta.commit import DataFile
+from lake_assets.delta.data_files import active_files
+from lake_assets.delta.origins import Everything, Origins, Own, RowSet
+from lake_assets.delta.table_log import TableLog
+from lake_assets.erasure.matching import Matching
+from lake_assets.errors import ErasureError
+from lake_assets.model.origins import OriginColumns
+
+_AT_ONCE = 4
+"""Files that are read at the same time."""
+
+Mask = npt.NDArray[np.bool_]
+
+Test = Callable[[pa.ChunkedArray], pa.ChunkedArray]
+"""Which values of a column are wanted."""
+
+
+@dataclass(slots=True)
+class FoundRows:
+    """Rows of one table that hold wanted values."""
+
+    origins: Origins
+    rows: int = 0
+    files: list[DataFile] = field(default_factory=list)
+    """That have some."""
+
+    read: int = 0
+    """Files that were read, since they might have had some."""
+
+
+def columns_called(columns: pa.Schema, name: str) -> list[str]:
+    """A table's columns of a name in any case."""
+    return [column.name for column in columns if column.name.lower() == name.lower()]
+
+
+def rows_with(
+    log: TableLog, handle: DeltaTable, matching: Matching, origin: OriginColumns
+) -> FoundRows:
+    """The feed's rows of a table one of whose columns of the name has a wanted value.
+
+    Args:
+        log: of the table.
+        handle: the table, at the version to look at.
+        matching: tells the values, and the column's name, in any case.
+        origin: the feed's columns that say where a row came from.
+
+    Raises:
+        ErasureError: the column's type has no such values, or the table is partitioned by it.
+        LakeError: a file cannot be read.
+    """
+    schema = pa.schema(handle.schema().to_arrow())
+    names = columns_called(schema, matching.column)
+    for name in names:
+        _ensure_tells(log, handle, schema.field(name), matching)
+    mays = [_may(handle, name, matching.values(schema.field(name).type)) for name in names]
+    files = [file for file, *may in zip(active_files(handle), *mays, strict=True) if any(may)]
+    return _read(log, files if names else [], names, matching.test, origin)
+
+
+def _ensure_tells(log: TableLog, handle: DeltaTable, column: pa.Field, matching: Matching) -> None:
+    table = log.folder.path.rpartition("/")[2]
+    if not matching.takes(column.type):
+        raise ErasureError(
+            f"{table}.{column.name}",
+            f"is of type {column.type}, by which nobody is told",
+            "Name a column of texts, whole numbers or bytes",
+        )
+    if column.name in handle.metadata().partition_columns:
+        raise ErasureError(
+            table,
+            f"is partitioned by {column.name}, so its log names the values in paths",
+            "Declare another `partition_by`, run `lake-assets rebuild silver`, and ask again",
+        )
+
+
+def rows_where(
+    log: TableLog,
+    handle: DeltaTable,
+    columns: Sequence[str],
+    pattern: str,
+    origin: OriginColumns,
+) -> FoundRows:
+    """The feed's rows of a table one of whose texts has a match (RE2); raises `LakeError`."""
+    files = active_files(handle)
+    told = pa.table(handle.get_add_actions(flatten=True))
+    counts = [f"null_count.{column}" for column in columns]
+    nulls = [told[name].to_pylist() for name in counts if name in told.column_names]
+    if len(nulls) == len(columns):
+        files = [
+            file
+            for number, file in enumerate(files)
+            if any(one[number] is None or one[number] < file.rows for one in nulls)
+        ]
+
+    def test(found: pa.ChunkedArray) -> pa.ChunkedArray:
+        return pc.match_substring_regex(found, pattern)
+
+    return _read(log, files, columns, test, origin)
+
+
+def _may(handle: DeltaTable, column: str, values: pa.Array | None) -> list[bool]:
+    """Which of `active_files` may have one of the values, by the bounds that the log tells."""
+    told = pa.table(handle.get_add_actions(flatten=True))
+    low, high = f"min.{column}", f"max.{column}"
+    has_bounds = {low, high} <= {*told.column_names}
+    if values is None or not has_bounds or pa.types.is_binary(values.type):
+        return [True] * told.num_rows
+    wanted = sorted(values.to_pylist())
+    return [
+        least is None or most is None or bisect_right(wanted, most) > bisect_left(wanted, least)
+        for least, most in zip(told[low].to_pylist(), told[high].to_pylist(), strict=True)
+    ]
+
+
+def _read(
+    log: TableLog,
+    files: Sequence[DataFile],
+    columns: Sequence[str],
+    test: Test,
+    origin: OriginColumns,
+) -> FoundRows:
+    found = FoundRows(origins=Origins(origin), read=len(files))
+
+    def read(file: DataFile) -> list[pa.Table]:
+        return list(matching_rows(log, file, columns, test, origin))
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="erasure") as pool:
+        for file, tables in zip(files, pool.map(read, files), strict=True):
+            rows = sum(table.num_rows for table in tables)
+            if not rows:
+                continue
+            found.files.append(file)
+            found.rows += rows
+            for table in tables:
+                found.origins.add(table)
+    return found
+
+
+def matching_rows(
+    log: TableLog, file: DataFile, columns: Sequence[str], test: Test, origin: OriginColumns
+) -> Iterator[pa.Table]:
+    """Where the feed's rows of a file came from whose columns pass a test, one at least of them."""
+    own: RowSet = Own(origin) if origin.whose is not None else Everything()
+    place = log.data_file(file.path)
+    with log.store.open_for_reading(place) as source, pq.ParquetFile(source) as opened:
+        names = opened.schema_arrow.names
+        there = [name for name in columns if name in names]
+        identity = list(dict.fromkeys([*Origins(origin).columns(names), *own.columns(names)]))
+        for group in range(opened.num_row_groups if there else 0):
+            rows = opened.read_row_group(group, columns=there, use_threads=False)
+            mask = np.zeros(rows.num_rows, dtype=np.bool_)
+            for name in there:
+                mask |= np.asarray(pc.fill_null(test(rows[name]), pa.scalar(value=False)))
+            if mask.any():
+                places = opened.read_row_group(group, columns=identity, use_threads=False)
+                mask &= own.mask(places)
+                yield places.filter(pa.array(mask))

@@ -1,0 +1,81 @@
+"""Gold that was made of rows which left: which tables that is, and computing them anew."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from lake_assets.delta.catalog import keys_found
+from lake_assets.delta.log_history import identity
+from lake_assets.gold.run import Warm
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import TableRef, gold_of_all
+from lake_assets.model.view_order import turns_of
+from lake_assets.settings.schema import Settings
+from lake_assets.storage.open_store import lake_of
+from lake_assets.storage.store import Store
+from lake_assets.streams.refresh import refresh_gold
+
+
+@dataclass(kw_only=True, slots=True)
+class Recomputed:
+    """What became of gold."""
+
+    tables: set[TableRef] = field(default_factory=set)
+    """That were made of what left, or changed meanwhile."""
+
+    changed: list[str] = field(default_factory=list)
+    """Names of those that were computed."""
+
+    left: list[str] = field(default_factory=list)
+    """In words, what is held up."""
+
+
+def recompute(
+    settings: Settings, feeds: Sequence[Feed], touched: Collection[TableRef], warm: Warm | None
+) -> Recomputed:
+    """Bring all gold up to date that was made of silver tables which rows left.
+
+    Args:
+        settings: where the lake is.
+        feeds: all that are declared: a view may read another feed's.
+        touched: tables that rows left.
+        warm: as `streams.refresh.refresh_gold` has it.
+
+    Raises:
+        LakeAssetsError: Spark or the lake cannot be used, or a view does not compile.
+    """
+    lake, done = lake_of(settings), Recomputed()
+    done.tables = gold_made_of(lake, feeds, touched)
+    if not done.tables:
+        return done
+    every = {t for feed in feeds for t in _gold_of(feed, keys_found(lake, feed))}
+    before = {table: identity(lake, table) for table in every}
+    for feed in turns_of(feeds):
+        if not feed.gold:
+            continue
+        for report in refresh_gold(settings, feed, warm=warm).reports:
+            for key, why in report.blocked.items():
+                words = f"gold of {feed.feed}.{key} is held up and has the rows still ({why})"
+                done.left.append(f"{words}: mend that, then run `lake-assets erase --again`")
+    changed = {table for table in every if identity(lake, table) != before[table]}
+    done.changed = sorted(table.name for table in changed)
+    done.tables |= changed
+    return done
+
+
+def gold_made_of(
+    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef]
+) -> set[TableRef]:
+    """The gold tables that are there and have rows of some silver tables of their feed."""
+    made = {
+        table
+        for feed in feeds
+        for key in keys_found(lake, feed)
+        if feed.silver_table(key) in touched
+        for table in _gold_of(feed, [key])
+    }
+    return {table for table in made if identity(lake, table) is not None}
+
+
+def _gold_of(feed: Feed, keys: Sequence[str]) -> list[TableRef]:
+    of_keys = [feed.gold_table(view, key) for view in feed.gold for key in keys]
+    return [*of_keys, *(gold_of_all(feed.feed, view.name) for view in feed.gold)]

@@ -1,0 +1,59 @@
+"""Telling which values of a column are wanted: by the values, or by what an erasure keeps of them.
+
+Values allow to leave out files by their bounds; keyed hashes do not, and are what is left of a
+request whose process died. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lake_assets.erasure.wanted import equal_to, is_text
+from lake_assets.model.erasures import digest_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matching:
+    """What tells the wanted values of one column."""
+
+    column: str
+    key: bytes = field(repr=False)
+    """Of the hashes."""
+
+    digests: frozenset[str]
+    spellings: Sequence[str] = field(default=(), repr=False)
+    """`Wanted.spellings`; empty if only the hashes are known."""
+
+    plain: Sequence[str] = field(default=(), repr=False)
+    """The values as they are looked for in payloads and texts; likewise."""
+
+    def takes(self, kind: pa.DataType) -> bool:
+        """Whether a column of this type can hold a wanted value."""
+        return equal_to((), kind) is not None
+
+    def values(self, kind: pa.DataType) -> pa.Array | None:
+        """The wanted values as a column of this type has them; None if they are not known."""
+        return equal_to(self.spellings, kind) if self.spellings else None
+
+    def test(self, found: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """Which of some values of a column are wanted; nulls are not."""
+        if pa.types.is_dictionary(found.type):
+            found = found.cast(found.type.value_type)
+        values = self.values(found.type)
+        if values is not None:
+            return pc.is_in(found, value_set=values)
+        distinct = pc.unique(found).drop_null()
+        texts = texts_of(distinct)
+        is_wanted = [digest_of(self.key, self.column, text) in self.digests for text in texts]
+        return pc.is_in(found, value_set=distinct.filter(pa.array(is_wanted, pa.bool_())))
+
+
+def texts_of(values: pa.Array) -> list[str]:
+    """Values of a column as they are hashed: digits of whole numbers, bytes in hexadecimal."""
+    if is_text(values.type):
+        return [str(value) for value in values.to_pylist()]
+    if pa.types.is_integer(values.type):
+        return [str(value) for value in values.to_pylist()]
+    return [value.hex() for value in values.to_pylist()]

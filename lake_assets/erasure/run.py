@@ -1,0 +1,209 @@
+"""An erasure from start to end: noted, found, removed, gold computed anew, and its history ended.
+
+Each step is one that may have been done before: a process that dies is followed by one that does
+all of them again, and finds less to do.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from lake_assets.erasure.decoded import only_decoded
+from lake_assets.erasure.end import Ended, end_histories
+from lake_assets.erasure.gold import recompute
+from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
+from lake_assets.erasure.pending import await_demux
+from lake_assets.erasure.requests import close_requests, make_table, open_requests
+from lake_assets.erasure.swept import swept_rows
+from lake_assets.erasure.take_out import TakenOut, TakeOut
+from lake_assets.erasure.wanted import Wanted
+from lake_assets.errors import ErasureError
+from lake_assets.gold.run import Warm
+from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.erasures import Erasure, ErasureState, Later
+from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Spans
+from lake_assets.model.tables import ERASURE_REQUESTS
+from lake_assets.settings.schema import Settings
+from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.state.erasure_ledger import ERASING, ErasureLedger
+from lake_assets.state.files import turn, turn_if_free
+from lake_assets.state.lake_id import ensure_bound
+from lake_assets.streams.erasures import pass_fence
+from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reprocess_journal
+
+_DEMUX_WITHIN_S = 300.0
+"""Seconds for streams that run to take what bronze has."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What is asked for: some values; or what the table of requests asks for; or what is left."""
+
+    wanted: Sequence[Wanted] = ()
+    later: Later = Later.DROP
+    is_of_table: bool = False
+    is_again: bool = False
+    """Go on with what is not done, by hashes alone, and take out raw rows that came since."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Erased:
+    """What an erasure did."""
+
+    erasures: list[Erasure] = field(default_factory=list)
+    taken: TakenOut = field(default_factory=TakenOut)
+    refreshed: list[str] = field(default_factory=list)
+    """Gold tables that were computed anew."""
+
+    ended: Ended = field(default_factory=Ended)
+    left: list[str] = field(default_factory=list)
+    """In words, what is not done yet, and what to do."""
+
+
+def erase(
+    settings: Settings,
+    feeds: Sequence[Feed],
+    endpoints: Endpoints,
+    request: Request,
+    *,
+    tell: Callable[[str], None] = lambda _: None,
+    warm: Warm | None = None,
+) -> Erased:
+    """Erase rows from all feeds' tables, while the streams go on; done again, it goes on.
+
+    Args:
+        settings: where the lake is.
+        feeds: all that are declared.
+        endpoints: where sources are, which tell which rows are later ones.
+        request: whose rows.
+        tell: told of each step.
+        warm: the session that computes gold; by default that of the streams, or one is started.
+
+    Raises:
+        ErasureError: the request means nothing, or another one is under way.
+        ForeignStateError: the state folder is not this lake's.
+        LakeAssetsError: the lake or Spark cannot be used; what was begun goes on when asked again.
+    """
+    ensure_bound(settings)
+    with turn_if_free(settings.state_dir, ERASING) as is_ours:
+        if not is_ours:
+            raise ErasureError(
+                str(settings.lake_root),
+                "another erasure is under way",
+                "Wait until it is done, or name its values together in one file (`--values`)",
+            )
+        return _Run(settings, feeds, endpoints, request, tell, warm).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    settings: Settings
+    feeds: Sequence[Feed]
+    endpoints: Endpoints
+    request: Request
+    tell: Callable[[str], None]
+    warm: Warm | None
+
+    def run(self) -> Erased:
+        done = Erased()
+        with open_lake(self.settings) as context:
+            noted = self._noted(context)
+            done.erasures = [one.erasure for one in noted]
+            self._pass_fences(context)
+            if noted:
+                self._await_demux(context, noted, done)
+            self._take_out(context, noted, done)
+        self.tell("computing gold anew")
+        gold = recompute(self.settings, self.feeds, done.taken.touched, self.warm)
+        done.refreshed, touched = gold.changed, {*done.taken.touched, *gold.tables}
+        done.left += gold.left
+        with self._alone() as context:
+            if self.request.is_of_table:
+                self._close_requests(context, noted)
+                touched.add(ERASURE_REQUESTS)
+            self.tell("ending the time travel of what rows left")
+            columns = {one.erasure.column for one in noted}
+            done.ended = end_histories(self.settings, context, self.feeds, touched, columns)
+            done.left += done.ended.left
+            self._settle(context, done)
+        return done
+
+    @contextmanager
+    def _alone(self) -> Iterator[LakeContext]:
+        with open_lake(self.settings) as context, turn(self.settings.state_dir, REDO_TURN):
+            yield context
+
+    def _noted(self, context: LakeContext) -> list[Noted]:
+        ledger = ledger_of(context)
+        if self.request.is_again:
+            found = ledger.read()
+            every = (one for one in found.every if one.state is not ErasureState.DONE)
+            return [Noted(erasure=one, matching=matching_of(one, found.key, None)) for one in every]
+        asked = {self.request.later: list(self.request.wanted)}
+        if self.request.is_of_table:
+            make_table(context.committer)
+            asked = open_requests(context.committer)
+        cuts = {}
+        if Later.KEEP in asked:
+            cuts = cuts_of(self.feeds, self.endpoints, context.lake)
+        key = self.settings.masking.key_bytes
+        noted = []
+        for later, wanted in asked.items():
+            noted += note(ledger, wanted, later, cuts if later is Later.KEEP else {}, key)
+        self.tell("noted: rows that come from now on are judged by it")
+        return noted
+
+    def _pass_fences(self, context: LakeContext) -> None:
+        with turn(self.settings.state_dir, REDO_TURN):
+            for feed in self.feeds:
+                finish_change(reprocess_journal(context.lake, feed), context, feed)
+                pass_fence(context, self.settings, feed)
+
+    def _await_demux(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
+        for one in noted:
+            left = await_demux(
+                self.settings,
+                context.lake,
+                self.feeds,
+                one.erasure.cuts,
+                within_s=_DEMUX_WITHIN_S,
+            )
+            done.left += [words for words in left if words not in done.left]
+
+    def _take_out(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
+        ledger = ledger_of(context)
+        with turn(self.settings.state_dir, REDO_TURN):
+            take_out = TakeOut(context=context, ledger=ledger, feeds=self.feeds, tell=self.tell)
+            decoded = {feed.feed: self._decoded(context, feed, noted) for feed in self.feeds}
+            done.erasures = [take_out.run(one, decoded, done.taken) for one in noted]
+            for erasure, removals in swept_rows(context, ledger, self.feeds):
+                take_out.remove(erasure, removals, done.taken)
+
+    def _decoded(
+        self, context: LakeContext, feed: Feed, noted: Sequence[Noted]
+    ) -> Mapping[str, Spans]:
+        session = self.warm.session if self.warm else None
+        return only_decoded(self.settings, context, feed, self.endpoints, noted, session)
+
+    def _close_requests(self, context: LakeContext, noted: Sequence[Noted]) -> None:
+        for later in Later:
+            wanted = [one.wanted for one in noted if one.wanted and one.erasure.later is later]
+            close_requests(context.committer, later, wanted)
+
+    def _settle(self, context: LakeContext, done: Erased) -> None:
+        """Note as done what has nothing left to do."""
+        if done.left:
+            return
+        ledger, ids = ledger_of(context), {one.id for one in done.erasures}
+        erasures = ledger.read()
+        own = [one for one in erasures.every if one.id in ids]
+        done.erasures = [replace(one, state=ErasureState.DONE) for one in own]
+        ledger.write(erasures.with_changed(done.erasures))
+
+
+def ledger_of(context: LakeContext) -> ErasureLedger:
+    """The ledger of a lake that was opened for writing."""
+    ledger = context.erasures
+    assert ledger is not None  # noqa: S101 - `open_lake` gives it
+    return ledger

@@ -1,0 +1,121 @@
+"""One erasure's rows of all feeds: found, noted where they are, and taken out of every table."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lake_assets.delta.catalog import tables_of
+from lake_assets.erasure.dead_letters import deliveries_in, erase_letters
+from lake_assets.erasure.find import Search
+from lake_assets.erasure.note import Noted
+from lake_assets.erasure.remove import Removal
+from lake_assets.model.erasures import Erasure, ErasureState
+from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Spans
+from lake_assets.model.tables import TableRef
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.state.erasure_ledger import ErasureLedger
+
+
+@dataclass(kw_only=True, slots=True)
+class TakenOut:
+    """What left."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    """By table, rows that left it."""
+
+    letters: int = 0
+    """Entries of sinks' tables that lost what they quoted."""
+
+    files_read: int = 0
+    """In which rows were looked for."""
+
+    touched: set[TableRef] = field(default_factory=set)
+    """Tables that had some, now or when a former try began."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TakeOut:
+    """Takes erasures' rows out; the turn `REDO_TURN` is held."""
+
+    context: LakeContext
+    ledger: ErasureLedger
+    feeds: Sequence[Feed]
+    tell: Callable[[str], None]
+
+    def run(
+        self, noted: Noted, decoded: Mapping[str, Mapping[str, Spans]], done: TakenOut
+    ) -> Erasure:
+        """Take one erasure's rows out; does nothing where it was done before.
+
+        Where rows are is noted before the first one goes, and so are the tables that have some: a
+        process that dies is followed by one that needs no values to go on.
+
+        Args:
+            noted: the erasure.
+            decoded: by feed and erasure, rows that were found by decoding.
+            done: is told what left.
+
+        Raises:
+            ErasureError: a table cannot be searched for such values.
+            CommitConflictError: others keep rewriting a table.
+            LakeError: the lake cannot be read or written.
+        """
+        removals = [
+            self._found(feed, noted, decoded.get(feed.feed, {}), done) for feed in self.feeds
+        ]
+        return self.remove(noted.erasure, removals, done)
+
+    def remove(self, erasure: Erasure, removals: Sequence[Removal], done: TakenOut) -> Erasure:
+        """Take rows out of all tables that have some; raises as `run`."""
+        tables = [removal.tables() for removal in removals]
+        names = {table.name: 0 for its in tables for table in its}
+        found = replace(erasure, state=ErasureState.FOUND, rows={**names, **erasure.rows})
+        self._write(found)
+        left = dict(found.rows)
+        for removal, its in zip(removals, tables, strict=True):
+            for table, count in removal.run(its).items():
+                self.tell(f"{table.name}: {count:,} rows left")
+                done.rows[table.name] = done.rows.get(table.name, 0) + count
+                left[table.name] = left.get(table.name, 0) + count
+            done.touched |= {*its}
+            self._erase_letters(removal, done)
+        removed = replace(found, state=ErasureState.REMOVED, rows=left)
+        self._write(removed)
+        done.touched |= self._called(removed.rows)
+        return removed
+
+    def _found(
+        self, feed: Feed, noted: Noted, decoded: Mapping[str, Spans], done: TakenOut
+    ) -> Removal:
+        self.tell(f"looking for rows of feed {feed.feed!r}")
+        rows = Search(context=self.context, feed=feed, matching=noted.matching).run()
+        done.files_read += rows.read
+        before = self.ledger.spans_of(feed.feed, noted.erasure.id)
+        rows.origins.add_spans(before)
+        rows.origins.add_spans(decoded.get(noted.erasure.id, {}))
+        if rows.origins.spans != before:
+            self.ledger.record(feed.feed, noted.erasure.id, rows.origins.spans)
+        return Removal(
+            context=self.context,
+            feed=feed,
+            erasure=noted.erasure.id,
+            spans=rows.origins.spans,
+            matching=noted.matching,
+        )
+
+    def _erase_letters(self, removal: Removal, done: TakenOut) -> None:
+        committer = self.context.committer
+        for table in deliveries_in(self.context.lake, removal.feed.feed):
+            given = (removal.spans, removal.matching, removal.erasure)
+            count = erase_letters(committer, table, *given)
+            done.letters += count
+            if count:
+                done.touched.add(table)
+
+    def _called(self, names: Collection[str]) -> set[TableRef]:
+        """The tables of these names, which a former try may have taken rows out of."""
+        every = {table for feed in self.feeds for table in tables_of(self.context.lake, feed)}
+        return {table for table in every if table.name in names}
+
+    def _write(self, erasure: Erasure) -> None:
+        self.ledger.write(self.ledger.read().with_changed([erasure]))
