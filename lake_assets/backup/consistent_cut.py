@@ -32,6 +32,7 @@ from lake_assets.model.tables import (
     Layer,
     TableRef,
     duplicates_of,
+    erased_of,
     files_of,
     landed_of,
     waiting_of,
@@ -264,7 +265,7 @@ def _is_index(table: TableRef) -> bool:
 def _is_beside(table: TableRef) -> bool:
     """Whether a table beside bronze is one of those that demux writes."""
     feed, _, _ = table.name.removeprefix("bronze_").rpartition("_")
-    return table in (waiting_of(feed), duplicates_of(feed))
+    return table in (waiting_of(feed), duplicates_of(feed), erased_of(feed))
 
 
 def number_in(journal: str) -> float:

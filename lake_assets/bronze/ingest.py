@@ -15,9 +15,11 @@ from pyspark.sql import DataFrame
 from lake_assets.bronze import rows
 from lake_assets.bronze.batch_range import batch_range
 from lake_assets.bronze.begin import begin_of, held_of
+from lake_assets.bronze.erased_again import erased_from
 from lake_assets.bronze.same_source import SameSource
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.conflicts import overtaken
+from lake_assets.delta.origins import Within
 from lake_assets.delta.source_offsets import (
     awaited_app,
     begin_info,
@@ -39,6 +41,7 @@ from lake_assets.sources.base import Source
 from lake_assets.spark.fan_out import FanOut, Output, fan_out
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.batch_strikes import BatchRange
+from lake_assets.state.fresh_erasures import FreshErasures
 
 
 @dataclass(kw_only=True)
@@ -59,10 +62,12 @@ class Ingest:
     _number: int = 0
     _bronze_id: str = ""
     _same: SameSource = field(init=False)
+    _erasures: FreshErasures = field(init=False)
 
     def __post_init__(self) -> None:
         """Know nothing of the source yet."""
         self._same = SameSource(feed=self.feed, source=self.source, context=self.context)
+        self._erasures = FreshErasures(ledger=self.context.erasures, feed=self.feed.feed)
 
     def prepare(self) -> dict[Place, int]:
         """Create the bronze table if it is not there, and find where its sources are read next.
@@ -286,5 +291,9 @@ class Ingest:
             layouts={self.feed.feed: self._layout},
             buffer_bytes=self.context.buffer_bytes,
         )
-        ids = self.ids
-        return Output(plan=plan, transform=lambda: rows.Landing(now, ids))
+        ids, erased = self.ids, self.erased_again()
+        return Output(plan=plan, transform=lambda: rows.Landing(now, ids, erased))
+
+    def erased_again(self) -> Within | None:
+        """Rows that may come next and are erased; bronze is not to have them."""
+        return erased_from(self._erasures.look().spans, self._offsets, self.feed.source.origin)

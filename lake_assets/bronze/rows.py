@@ -11,6 +11,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
+from lake_assets.delta.origins import Within
 from lake_assets.formats.confluent.framing import IdReader, schema_ids
 from lake_assets.model.origins import SCHEMA_ID
 from lake_assets.parquet.writer import TABLE
@@ -44,11 +45,14 @@ class Landing:
     """What reads the schema's id that values begin with; without framing such bytes mean something
     else."""
 
+    erased: Within | None = None
+    """Rows that are erased and that the source gives again; bronze does not take them."""
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Bronze rows, all for the first target."""
         at = pa.scalar(self.ingested_at, pa.timestamp("us", tz="UTC"))
         target = pa.scalar(0, pa.int32())
-        for batch in batches:
+        for batch in map(self._kept, batches):
             added = {
                 "ingested_at": pa.repeat(at, batch.num_rows),
                 SCHEMA_ID: self._ids(batch),
@@ -57,6 +61,11 @@ class Landing:
             yield pa.RecordBatch.from_arrays(
                 [*batch.columns, *added.values()], names=[*batch.schema.names, *added]
             )
+
+    def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.erased is None:
+            return batch
+        return batch.filter(pa.array(~self.erased.mask(pa.Table.from_batches([batch]))))
 
     def _ids(self, batch: pa.RecordBatch) -> pa.Array:
         if self.ids is None:

@@ -37,6 +37,7 @@ from lake_assets.model.tables import (
     Layer,
     TableRef,
     duplicates_of,
+    erased_of,
     files_of,
     landed_of,
     waiting_of,
@@ -187,8 +188,12 @@ def _name(told: _Told, table: TableRef) -> str:
 def _comment(table: TableRef, owner: Owner | None, feed: Feed | None) -> str:
     if owner is None:
         return _LOGS[table]
-    if table == duplicates_of(owner.feed):
-        return f"Which rows of feed {owner.feed} are duplicates, and of which."
+    beside = {
+        duplicates_of(owner.feed): f"Which rows of feed {owner.feed} are duplicates, and of which.",
+        erased_of(owner.feed): f"Where rows of feed {owner.feed} were that are erased.",
+    }
+    if table in beside:
+        return beside[table]
     whose = f"key {owner.key} of feed {owner.feed}" if owner.key else f"feed {owner.feed}"
     match table.layer:
         case Layer.BRONZE:

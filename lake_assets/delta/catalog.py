@@ -17,6 +17,7 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
+    erased_of,
     files_of,
     landed_of,
     waiting_of,
@@ -123,7 +124,7 @@ def adoptable_keys(lake: Store, feed: Feed) -> tuple[str, ...]:
 
 
 def _is_alone(lake: Store, feed: Feed) -> bool:
-    names = (bronze_of, waiting_of, duplicates_of, files_of, landed_of)
+    names = (bronze_of, waiting_of, duplicates_of, erased_of, files_of, landed_of)
     own = {name(feed.feed) for name in names}
     return set(owners_in(lake, Layer.BRONZE)) <= own
 

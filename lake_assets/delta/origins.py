@@ -162,8 +162,11 @@ class Within:
         """True in each of the partition's spans."""
         mask = np.zeros(rows.num_rows, dtype=np.bool_)
         for place, here, offsets in _by_place(rows, self.origin):
-            for first, end in self.spans.get(place, ()):
-                mask[here] |= (offsets >= first) & (offsets < end)
+            if spans := self.spans.get(place):
+                firsts, ends = np.array(sorted(spans), dtype=np.int64).T
+                # Of the spans that begin before an offset, the one that ends last has it or none.
+                last = np.searchsorted(firsts, offsets, side="right") - 1
+                mask[here] = (last >= 0) & (offsets < np.maximum.accumulate(ends)[last])
         return mask
 
 

@@ -54,6 +54,9 @@ class Decoded:
     given: pa.RecordBatch | None = None
     """What the feed's `transform` was given where it made the columns; None of decoded ones."""
 
+    clear: pa.RecordBatch | None = None
+    """Those of `columns` that are hidden in it, as they were before; None where none is."""
+
     def __post_init__(self) -> None:
         """Count the rows where there is no column: Arrow puts none together as no rows."""
         if not self.columns.num_columns:

@@ -28,6 +28,7 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
+    erased_of,
     quarantine_of,
     waiting_of,
 )
@@ -155,7 +156,7 @@ def _table(run: _Run, name: str) -> TableRef:
     return beside.get(name, TableRef(layer=Layer.SILVER, name=name))
 
 
-_BESIDE = (bronze_of, quarantine_of, waiting_of, duplicates_of)
+_BESIDE = (bronze_of, quarantine_of, waiting_of, duplicates_of, erased_of)
 """All that a batch may write but silver."""
 
 

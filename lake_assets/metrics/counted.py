@@ -14,7 +14,13 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, disable_creat
 from lake_assets.logs.entries import REFRESH, Entry
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import BatchReport, Stage, ViewFailed
-from lake_assets.model.tables import STREAM_LOG, duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import (
+    STREAM_LOG,
+    duplicates_of,
+    erased_of,
+    quarantine_of,
+    waiting_of,
+)
 
 BATCH_PHASES = ("job", "commit")
 REFRESH_PHASES = ("plan", "job", "commit")
@@ -22,7 +28,7 @@ WAYS = ("incremental", "full")
 
 _BATCH_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _OF_INGEST = ("bronze",)
-_OF_DEMUX = ("silver", "quarantine", "waiting", "dropped", "duplicate")
+_OF_DEMUX = ("silver", "quarantine", "waiting", "dropped", "duplicate", "erased")
 
 
 class Counted:
@@ -198,6 +204,7 @@ def outcomes_of(report: BatchReport) -> Mapping[str, int]:
         "quarantine": report.rows.get(quarantine_of(report.feed).name, 0),
         "waiting": report.rows.get(waiting_of(report.feed).name, 0),
         "duplicate": report.rows.get(duplicates_of(report.feed).name, 0),
+        "erased": report.rows.get(erased_of(report.feed).name, 0),
     }
     kept = sum(report.rows.values()) - sum(aside.values())
     return {"silver": kept, **aside, "dropped": sum(report.dropped.values())}

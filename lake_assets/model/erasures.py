@@ -6,7 +6,7 @@ and shown is its hash. Where erasures are kept is `state.erasure_ledger`'s.
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -77,8 +77,19 @@ def digest_of(key: bytes, column: str, value: str) -> str:
         column: name, in any case: the same text is another person's in another column.
         value: as text: of a whole number its digits, of bytes in hexadecimal.
     """
-    text = f"{column.lower()}\0{value}".encode()
-    return hmac.new(key, text, hashlib.sha256).hexdigest()
+    return digests_of(key, column)(value)
+
+
+def digests_of(key: bytes, column: str) -> Callable[[str], str]:
+    """As `digest_of`, for many values: what the key and the column decide is done once."""
+    begun = hmac.new(key, f"{column.lower()}\0".encode(), hashlib.sha256)
+
+    def digest(value: str) -> str:
+        one = begun.copy()
+        one.update(value.encode())
+        return one.hexdigest()
+
+    return digest
 
 
 @dataclass(frozen=True, slots=True)

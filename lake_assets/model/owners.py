@@ -16,6 +16,7 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
+    erased_of,
     gold_of_all,
     quarantine_of,
     waiting_of,
@@ -51,8 +52,8 @@ class Owner:
             return (_DEFAULT.gold_of(self.key, self.view),)
         if self.key:
             return (_DEFAULT.silver_of(self.key),)
-        aside = waiting_of(self.feed), duplicates_of(self.feed), quarantine_of(self.feed)
-        return bronze_of(self.feed), *aside
+        aside = (waiting_of, duplicates_of, erased_of, quarantine_of)
+        return bronze_of(self.feed), *(one(self.feed) for one in aside)
 
     def properties(self, table: TableRef) -> dict[str, str]:
         """The properties of one of its tables that record it."""

@@ -7,7 +7,6 @@ here come the marks.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
@@ -20,9 +19,11 @@ from lake_assets.model.origins import Origin, OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.model.reports import Judged
 from lake_assets.parquet.writer import TABLE
+from lake_assets.silver.erased_rows import erased_at, erased_whole
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Marks
 from lake_assets.silver.rows import DETAIL, REASON
 from lake_assets.silver.rows_in_several_tables import are_first, spread_to_rows
+from lake_assets.silver.scopes import EVERYTHING, Refused, Scope
 from lake_assets.silver.whole_values import of_refused, refused_whole
 
 EXAMPLES = 3
@@ -51,30 +52,6 @@ class Rule:
 
     is_final: bool = False
     """Whether nothing else is expected of rows that violate it; what comes after it is not then."""
-
-
-class Refused(StrEnum):
-    """Which refused rows are written to quarantine."""
-
-    ALL = "all"
-    JUDGED = "judged"  # those that an expectation refuses
-    NONE = "none"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scope:
-    """Which rows are written; all are judged and counted."""
-
-    keys: tuple[bool, ...] | None = None
-    """By index of the key, whether its rows are; of all keys if None."""
-
-    is_any: bool = True
-    """Of a row in several tables: whether one of its keys is enough, or all must be."""
-
-    refused: Refused = Refused.ALL
-
-
-EVERYTHING = Scope()
 
 
 @dataclass(kw_only=True, slots=True)
@@ -128,6 +105,7 @@ class Judge:
         """
         self._rules = rules
         self._explodes = explodes
+        self._erased = erased_at(keys)
         self._decode = decode
         self._origin = origin
         self._quarantine = keys
@@ -143,6 +121,7 @@ class Judge:
             places = _places(batch)
             judged, dropped = self._act(batch, marks, places)
             if self._explodes:
+                judged = erased_whole(judged, self._quarantine, self._erased)
                 dropped &= ~of_refused(judged, self._quarantine)
                 judged = refused_whole(judged, self._quarantine)
             for key, count in self._by_key(places[dropped]):
@@ -214,6 +193,7 @@ class Judge:
             written |= decoded >= self._quarantine
         if self._scope.refused is Refused.NONE:
             written &= _places(batch) != self._quarantine
+        written |= decoded == self._erased
         table = pc.if_else(pa.array(written), batch[TABLE], pa.scalar(None, pa.int32()))
         return batch.set_column(batch.schema.get_field_index(TABLE), TABLE, table)
 

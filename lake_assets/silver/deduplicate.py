@@ -20,7 +20,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.delta.unused_writes import discard
 from lake_assets.errors import LakeError
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import TableRef, duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import TableRef, duplicates_of, erased_of, quarantine_of, waiting_of
 from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.first_rows import find_duplicates
 from lake_assets.silver.key_hashes import Mask
@@ -108,7 +108,7 @@ class Deduplication:
     def files_in(self, demuxed: Demuxed) -> list[tuple[TableRef, DataFile]]:
         """The files of silver that a job wrote, those of a table together."""
         name = self.feed.feed
-        aside = {quarantine_of(name), waiting_of(name), duplicates_of(name)}
+        aside = {of(name) for of in (quarantine_of, waiting_of, duplicates_of, erased_of)}
         tables = sorted(demuxed.written.keys() - aside)
         return [(table, file) for table in tables for file in demuxed.written[table].files]
 

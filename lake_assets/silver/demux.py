@@ -26,7 +26,6 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.judged_rows import as_judged
 from lake_assets.model.reports import BatchReport, Span
-from lake_assets.silver.apply_expectations import EVERYTHING, Scope
 from lake_assets.silver.batch_notes import note_of, refused_report, report_of
 from lake_assets.silver.compiled_expectations import Compiled, Compiler
 from lake_assets.silver.deduplicate import Deduplication
@@ -35,12 +34,14 @@ from lake_assets.silver.demux_duplicates import deduplicated, deduplication_of, 
 from lake_assets.silver.demux_job import Job
 from lake_assets.silver.demux_task import DecodePlan
 from lake_assets.silver.demuxed import Demuxed, failure
+from lake_assets.silver.erasing import Erasing
 from lake_assets.silver.fit_tables import TableFitting
 from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.many_partitions import ManyPartitions
 from lake_assets.silver.questions import KeyQuestion, RouteQuestion, SqlQuestion, decoded
 from lake_assets.silver.route_expressions import RouteCompiler
 from lake_assets.silver.schema_history import SchemaHistory
+from lake_assets.silver.scopes import EVERYTHING, Scope
 from lake_assets.silver.selecting_by_key import decoder_of_rows, keys_selects
 from lake_assets.silver.selecting_decoder import explodes
 from lake_assets.silver.shared_tables import while_it_commits
@@ -89,6 +90,7 @@ class Demux:
     _compiler: Compiler = field(init=False)
     _routes: RouteCompiler = field(init=False)
     _fitting: TableFitting = field(init=False)
+    _erasing: Erasing = field(init=False)
     alone: threading.Lock = field(default_factory=threading.Lock)
     """Held while rows are derived: batches and what catches up with them take turns."""
 
@@ -96,7 +98,7 @@ class Demux:
         """Nothing is compiled yet."""
         self._compiler = Compiler(as_judged(self.feed))
         self._routes = RouteCompiler(self.feed)
-        self.partitions = ManyPartitions(self.feed)
+        self.partitions, self._erasing = ManyPartitions(self.feed), Erasing(self.feed, self.context)
         self.duplicates = deduplication_of(self.feed, self.context, self.turn)
         own: Any = {"feed": self.feed, "format": self.format, "context": self.context}
         self._fitting = TableFitting(**own, history=SchemaHistory(**own), rounds=self.rounds)
@@ -155,8 +157,7 @@ class Demux:
 
     def _write(self, bronze: Rows, batch: Batch, span: Span | None) -> Demuxed:
         job, demuxed = self.derive(bronze)
-        violated = job.failures(demuxed)
-        if violated:
+        if violated := job.failures(demuxed):
             job.discard(demuxed)
             self.report(refused_report(self.feed.feed, batch, violated, span))
             raise failure(violated)
@@ -203,9 +204,9 @@ class Demux:
     def _job(self, session: SparkSession, *, skip_failing: bool = False) -> Job:
         compiled = self._compiled(session)
         plan = self._plan(keep_values=skip_failing)
-        program = compiled.program
         beside = self.duplicates.beside(len(plan.keys)) if self.duplicates else None
-        return Job(self.feed, plan, self.context, compiled.reading, program, skip_failing, beside)
+        judged_by = compiled.reading, compiled.program
+        return Job(self.feed, plan, self.context, *judged_by, skip_failing, beside)
 
     @property
     def tables(self) -> int:
@@ -256,12 +257,11 @@ class Demux:
         assert compiled is not None  # noqa: S101 - and compiled expectations for them
         split = with_partition_sources(self.feed, decoder.columns, decoder.unused)
         wanted = {*compiled.reading.columns, *split.names}
-        read = [field for field in decoder.unused if field.name in wanted]
         return DecodePlan(
             decoder=decoder_of_rows(decoder),
             by_key=keys_selects(decoder),
             origin=origin_of(self.feed),
-            unused=pa.schema(read),
+            unused=pa.schema([one for one in decoder.unused if one.name in wanted]),
             routes=self._routes.last,
             keeps_headers=self.feed.keeps_headers,
             keys=tuple(self._keys),
@@ -270,6 +270,7 @@ class Demux:
             keep_values=keep_values
             or explodes(decoder)
             or any(e.action is Action.QUARANTINE for e in self.feed.expectations),
+            erasing=self._erasing.look(),
         )
 
     def _answer(self, asked: frozenset[str]) -> None:

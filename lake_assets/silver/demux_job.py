@@ -14,25 +14,23 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError
+from lake_assets.formats.base import Decoded
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import is_shared, where_of
 from lake_assets.model.judged_rows import as_judged
 from lake_assets.model.reports import Judged
-from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
 from lake_assets.model.transforms import HAS_ELEMENTS
-from lake_assets.parquet.writer import Beside, Layout, Target, WritePlan
+from lake_assets.parquet.writer import Beside, WritePlan
 from lake_assets.silver.apply_expectations import (
-    EVERYTHING,
     DecodeAndMark,
     Judge,
     Rule,
-    Scope,
     outcomes,
 )
 from lake_assets.silver.catalyst_to_arrow import Program
+from lake_assets.silver.demux_targets import tables_of, write_plan_of
 from lake_assets.silver.demux_task import (
     DecodePlan,
     mark_violations,
@@ -42,8 +40,7 @@ from lake_assets.silver.demux_task import (
 from lake_assets.silver.demuxed import Demuxed
 from lake_assets.silver.expectation_columns import Reading, evaluated_columns, returned
 from lake_assets.silver.expectation_marks import marks
-from lake_assets.silver.layouts import with_partition_sources, write_layout
-from lake_assets.silver.own_columns import own_columns
+from lake_assets.silver.layouts import with_partition_sources
 from lake_assets.silver.route_by_spark import (
     Decode,
     place_routed,
@@ -51,12 +48,8 @@ from lake_assets.silver.route_by_spark import (
     routed_rows,
     routes_by_spark,
 )
-from lake_assets.silver.rows import (
-    HEADERS,
-    quarantine_of_feed,
-    quarantine_sources,
-    silver_schema,
-)
+from lake_assets.silver.rows import silver_schema
+from lake_assets.silver.scopes import EVERYTHING, Scope
 from lake_assets.silver.select_by_spark import select_by_spark, selected_rows, selects_by_spark
 from lake_assets.silver.select_keys_by_spark import (
     Route,
@@ -65,15 +58,11 @@ from lake_assets.silver.select_keys_by_spark import (
     selects_keys_by_spark,
 )
 from lake_assets.silver.selecting_decoder import decoded_rows, divides, explodes
-from lake_assets.sources.kafka.headers import as_lists
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.fan_out import FanOut, Output, discard, fan_out
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.scan import Read, Rows
-
-_SILVER = "silver"
-_QUARANTINE = "quarantine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +124,7 @@ class Job:
 
     def demuxed(self, done: FanOut) -> Demuxed:
         """What a job of `output` left, by table and key."""
-        tables = self._tables()
+        tables = tables_of(self.feed, self.plan)
         by_index = outcomes(done.notes, self._rules)
         return Demuxed(
             written={tables[index]: written for index, written in done.written.items()},
@@ -176,7 +165,7 @@ class Job:
 
     def discard(self, demuxed: Demuxed) -> None:
         """Delete what `run` left."""
-        tables = {table: index for index, table in enumerate(self._tables())}
+        tables = {table: index for index, table in enumerate(tables_of(self.feed, self.plan))}
         left = {tables[table]: written for table, written in demuxed.written.items()}
         discard(left, self._write_plan())
 
@@ -210,6 +199,14 @@ class Job:
 
     def _placed(self, read: Read) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """What makes placed rows of bronze's, or of what Spark computed of them."""
+        plan, placed, erasing = self.plan, self._placed_by_keys(read), self.plan.erasing
+        if erasing is None or plan.by_key is None:
+            return placed
+        return lambda rows: erasing.placed(placed(rows), len(plan.keys))
+
+    def _placed_by_keys(
+        self, read: Read
+    ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         plan, decoded = self.plan, self._decoded(read)
         if selects_keys_by_spark(plan):
             return lambda rows: selected_keys(rows, plan)
@@ -226,10 +223,14 @@ class Job:
 
     def _decoded(self, read: Read) -> Decode:
         """What makes decoded rows of bronze's, or of what Spark computed of them."""
-        plan = self.plan
-        if selects_by_spark(plan):
-            return lambda rows: selected_rows(rows, plan)
-        return lambda rows: decoded_rows(plan.decoder, read(rows))
+        plan, erasing = self.plan, self.plan.erasing
+
+        def made(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Decoded]]:
+            if selects_by_spark(plan):
+                return selected_rows(rows, plan)
+            return decoded_rows(plan.decoder, read(rows))
+
+        return made if erasing is None else lambda rows: erasing.decoded(made(rows))
 
     def _decode_and_mark(self, read: Read) -> DecodeAndMark:
         """What the writing tasks do first: decode, unless Spark SQL judged what was decoded."""
@@ -242,49 +243,7 @@ class Job:
         return lambda batches: returned(batches, reading)
 
     def _write_plan(self) -> WritePlan:
-        lake, feed, origin = self.context.lake, self.feed, self.plan.origin
-        decoded = with_partition_sources(feed, self.plan.columns, self.plan.unused)
-        decoder = self.plan.by_key or self.plan.decoder
-        keys_columns = own_columns(feed, self.plan.keys, decoded, decoder)
-        by_key = {
-            key: (feed.layout_of(key).partition_by, tuple(own.names))
-            for key, own in zip(self.plan.keys, keys_columns, strict=True)
-        }
-        schemas = {tuple(own.names): own for own in keys_columns}
-        named = {
-            kind: f"{_SILVER} {number}"
-            for number, kind in enumerate(dict.fromkeys(by_key.values()))
-        }
-        *keys, quarantine, waiting = (log_of(lake, table).folder for table in self._tables())
-        return WritePlan(
-            store=lake,
-            targets=(
-                *(
-                    Target(folder=folder, layout=named[kind])
-                    for folder, kind in zip(keys, by_key.values(), strict=True)
-                ),
-                Target(folder=quarantine, layout=_QUARANTINE),
-                Target(folder=waiting, layout=_QUARANTINE),
-            ),
-            layouts={
-                **{
-                    name: write_layout(schemas[names], origin, by)
-                    for (by, names), name in named.items()
-                },
-                _QUARANTINE: Layout(
-                    schema=quarantine_of_feed(feed),
-                    sources=quarantine_sources(origin, keeps_headers=feed.keeps_headers),
-                    parsers={HEADERS: as_lists} if feed.keeps_headers else {},
-                ),
-            },
-            buffer_bytes=self.context.buffer_bytes,
-            beside=self.beside,
-        )
-
-    def _tables(self) -> list[TableRef]:
-        feed = self.feed.feed
-        silver = map(self.feed.silver_table, self.plan.keys)
-        return [*silver, quarantine_of(feed), waiting_of(feed)]
+        return write_plan_of(self.feed, self.plan, self.context, self.beside)
 
 
 def _rule(expectation: Expectation, keys: tuple[str, ...], *, skip: bool, is_final: bool) -> Rule:

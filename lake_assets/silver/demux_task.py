@@ -17,6 +17,7 @@ from lake_assets.model.origins import OriginColumns
 from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, marks_of
+from lake_assets.silver.erased_rows import ERASED, RowEraser, erased_at
 from lake_assets.silver.expectation_columns import Marks, Reading, packed, spread
 from lake_assets.silver.questions import SqlQuestion, encoded
 from lake_assets.silver.route_rows import in_all_tables, route
@@ -52,8 +53,8 @@ class DecodePlan:
     """What names the key; none if all rows are of the one key there is."""
 
     keys: tuple[str, ...]
-    """Keys with a table; a row's `#table` is its key's index, `len(keys)` for quarantine, or one
-    more for rows that wait for the registry."""
+    """Keys with a table; a row's `#table` is its key's index, `len(keys)` for quarantine, one more
+    for rows that wait for the registry, or two for those that are erased."""
 
     refused_at: pa.Scalar
     """Time of the batch."""
@@ -72,6 +73,9 @@ class DecodePlan:
 
     by_key: SelectingByKeyDecoder | None = None
     """What keys make of the rows that `decoder` makes; None where they leave them as they are."""
+
+    erasing: RowEraser | None = None
+    """What tells which rows are erased; None while none are."""
 
     @property
     def columns(self) -> pa.Schema:
@@ -188,10 +192,7 @@ def place_with_rows(
         detail = pc.coalesce(detail, routed.lost.detail)
         questions = pc.coalesce(questions, routed.lost.question)
     is_refused = pc.is_valid(reason)
-    alone = pc.if_else(is_refused, pa.scalar(len(plan.keys), pa.int32()), _NOWHERE)
-    if plan.decoder.has_waiting:
-        is_waiting = pc.equal(reason, Reason.WAITING.value).fill_null(fill_value=False)
-        alone = pc.if_else(is_waiting, pa.scalar(len(plan.keys) + 1, pa.int32()), alone)
+    alone = _alone(reason, plan)
     rows = decoded.columns
     arrays = [
         *(pa.nulls(batch.num_rows, field.type) for field in plan.unused),
@@ -216,6 +217,18 @@ def place_with_rows(
         at = schema.get_field_index(KEPT_HEADERS)
         schema = schema.set(at, pa.field(KEPT_HEADERS, arrays[at].type))
     return _as(schema, arrays), rows
+
+
+def _alone(reason: pa.Array, plan: DecodePlan) -> pa.Array:
+    """The table of each row that goes elsewhere than its keys say; else null."""
+    keys = len(plan.keys)
+    aside = [(Reason.WAITING.value, keys + 1)] if plan.decoder.has_waiting else []
+    aside += [(ERASED, erased_at(keys))] if plan.erasing is not None else []
+    found = pc.if_else(pc.is_valid(reason), pa.scalar(keys, pa.int32()), _NOWHERE)
+    for word, place in aside:
+        is_it = pc.equal(reason, word).fill_null(fill_value=False)
+        found = pc.if_else(is_it, pa.scalar(place, pa.int32()), found)
+    return found
 
 
 def _as(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.RecordBatch:

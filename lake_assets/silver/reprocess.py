@@ -21,8 +21,7 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import TableRef, quarantine_of, waiting_of
-from lake_assets.silver.apply_expectations import Refused, Scope
+from lake_assets.model.tables import TableRef, erased_of, quarantine_of, waiting_of
 from lake_assets.silver.deduplicate_again import unique_again
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Job
@@ -33,6 +32,7 @@ from lake_assets.silver.own_rows import own_rows
 from lake_assets.silver.redone import Redone
 from lake_assets.silver.rows import HEADERS, demux_names
 from lake_assets.silver.rows_had import RowsHad
+from lake_assets.silver.scopes import Refused, Scope
 from lake_assets.silver.set_aside import set_aside
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.scan import Rows
@@ -126,11 +126,13 @@ class Redo:
             ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
             CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
+        # Where rows were that are erased stays known, also of those that bronze has no more.
+        aside = {*self._aside()} - {erased_of(self.demux.feed.feed)}
         if keys is None:
             job, demuxed = self.demux.derive(self._given(bronze.rows))
             self._stop_if_failing([(job, demuxed)])
             derived = map(self.demux.feed.silver_table, job.plan.keys)
-            tables = {*derived, *self._silver(), *self._aside()}
+            tables = {*derived, *self._silver(), *aside}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return _told(self._change(demuxed, leaving, record), bronze)
         given = self._given(bronze.rows)
@@ -143,7 +145,7 @@ class Redo:
         both = joined([demuxed for _, demuxed in parts])
         # Rows that come to these keys may have been others' before.
         others = {table: None for table in self._silver() if table not in chosen}
-        beside = [*others, *self._aside(), self._quarantine]
+        beside = [*others, *aside, self._quarantine]
         dropped = had.dropped(both, bronze.range, beside)
         return _told(self._change(both, {**chosen, **others}, record, dropped), bronze)
 

@@ -128,7 +128,9 @@ class SelectingDecoder:
         pairs = zip(arrays, self.columns, strict=True)
         cast = [array if array.type == one.type else array.cast(one.type) for array, one in pairs]
         columns = pa.RecordBatch.from_arrays(cast, schema=self.columns)
-        return replace(computed.decoded, columns=self.masks.masked(columns))
+        hidden = [name for name in self.masks.by_column if name in columns.schema.names]
+        clear = columns.select(hidden) if hidden else None
+        return replace(computed.decoded, columns=self.masks.masked(columns), clear=clear)
 
     def _of_rows(self, batch: pa.RecordBatch, decoded: Decoded, rows: pa.RecordBatch) -> Computed:
         known: dict[Node, Any] = {}

@@ -14,6 +14,7 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import FanoutSettings, Settings
 from lake_assets.spark.session_digest import session_digest
 from lake_assets.spark.table_constraints import ensure_met
+from lake_assets.state.erasure_ledger import ErasureLedger
 from lake_assets.state.files import ensure_writable, turn
 from lake_assets.state.keep import kept_current
 from lake_assets.state.lake_id import ensure_bound
@@ -33,6 +34,9 @@ class LakeContext:
 
     session: str = ""
     """`session_digest` of the settings."""
+
+    erasures: ErasureLedger | None = None
+    """Whose rows are erased and are to stay so; None of a lake that was put together for a test."""
 
     @property
     def lake(self) -> Store:
@@ -77,6 +81,7 @@ def open_lake(settings: Settings, session: SparkSession | None = None) -> Iterat
                 buffer_bytes=fanout.buffer_bytes,
                 bucket_rows=fanout.bucket_rows,
                 session=session_digest(settings),
+                erasures=ErasureLedger(lake, settings.state_dir, settings.erasure.key_bytes),
             )
         finally:
             committer.close()

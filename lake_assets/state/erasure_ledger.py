@@ -75,7 +75,15 @@ class ErasureLedger:
                 f"is damaged ({problem}), so it cannot be told whose rows are erased",
                 "Put it back from a backup of the lake; the streams go on then",
             ) from problem
-        key = self._known_key()
+        try:
+            key = self._known_key()
+        except FileNotFoundError as problem:
+            raise LakeError(
+                str(self.key_file),
+                "is gone, so it cannot be told whose rows are erased",
+                "Put it back from a backup of the lake, or set LAKE_ASSETS_ERASURE_KEY if rows "
+                "were erased by that; the streams go on then",
+            ) from problem
         if _fingerprint(key) != fingerprint:
             raise LakeError(
                 str(self.file),
@@ -99,6 +107,14 @@ class ErasureLedger:
         with self.lake.open_for_writing(self.file, durable=True) as stream:
             stream.write(json.dumps(noted, indent=1).encode())
         self.lake.sync(self.file)
+        self.touch()
+
+    def touch(self) -> None:
+        """Have streams look again; whoever died while it wrote may have told them nothing.
+
+        Raises:
+            OSError: the state folder cannot be written.
+        """
         replace_text(self._mark_file, secrets.token_hex(8))
 
     def spans(self, feed: str) -> Spans:
@@ -147,6 +163,7 @@ class ErasureLedger:
         with self.lake.open_for_writing(folder / f"{name}.json", durable=True) as stream:
             stream.write(json.dumps(noted).encode())
         self.lake.sync(folder / f"{name}.json")
+        self.touch()
 
     def _spans_folder(self, feed: str) -> LakeUri:
         return self.lake.root / FOLDER / "rows" / feed

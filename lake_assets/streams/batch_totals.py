@@ -16,7 +16,14 @@ from lake_assets.model.reports import (
     Stage,
     ViewRefresh,
 )
-from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, quarantine_of, waiting_of
+from lake_assets.model.tables import (
+    TableRef,
+    bronze_of,
+    duplicates_of,
+    erased_of,
+    quarantine_of,
+    waiting_of,
+)
 
 _Key = tuple[str, TableRef]
 
@@ -246,7 +253,7 @@ def changes_of_gold(feed: Feed, done: Refreshed) -> list[Change]:
 def _keys(feed: Feed, report: BatchReport) -> set[str]:
     """Keys of a demux report; one of a batch that was only finished names nothing but tables."""
     named = {key for key, _ in report.judged} | set(report.dropped) | set(report.duplicates)
-    beside = (quarantine_of, waiting_of, duplicates_of)
+    beside = (quarantine_of, waiting_of, duplicates_of, erased_of)
     aside = {table_of(feed.feed).name for table_of in beside}
     keys = map(feed.tables.key_of_silver, set(report.rows) - aside)
     return named | {key for key in keys if key is not None}

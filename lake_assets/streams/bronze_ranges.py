@@ -1,9 +1,7 @@
 """The rows of bronze that are derived again, the range they are in, and whether it has them all."""
 
-from collections.abc import Collection
-from functools import reduce
+from collections.abc import Collection, Sequence
 from itertools import pairwise
-from operator import or_
 
 from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,11 +21,13 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.errors import StreamError
 from lake_assets.logs.gaps import recorded_gaps
 from lake_assets.model.feeds import Feed
-from lake_assets.model.gaps import GapReason
+from lake_assets.model.gaps import Gap, GapReason
 from lake_assets.model.origins import Origin, OriginColumns, Place, Spans
 from lake_assets.model.tables import bronze_of
+from lake_assets.model.transforms import generators_in
 from lake_assets.silver.reprocess import Bronze
 from lake_assets.sources.catalog import kind_of
+from lake_assets.spark.lake_context import LakeContext
 from lake_assets.spark.read_tables import read_tables
 from lake_assets.storage.store import Store
 
@@ -39,7 +39,6 @@ def rows_of(session: SparkSession, feed: Feed, bronze: DeltaTable) -> DataFrame:
 
 def within(session: SparkSession, feed: Feed, rows: DataFrame, span: Range) -> Bronze:
     """The rows within a range; the range is a table, since there may be thousands of partitions."""
-    origin = feed.source.origin
     ends, starts = span.ends or {}, span.starts
     retained = span.retained or {}
     bounds = [
@@ -47,43 +46,44 @@ def within(session: SparkSession, feed: Feed, rows: DataFrame, span: Range) -> B
         for place, end in ends.items()
         if starts is None or place in starts
     ]
+    joined = _rows_in(session, rows, feed, bounds)
+    return Bronze(rows=joined.select(*rows.columns), range=span)
+
+
+def _rows_in(
+    session: SparkSession, rows: DataFrame, feed: Feed, bounds: Sequence[tuple[str, int, int, int]]
+) -> DataFrame:
+    """The rows in some ranges: name and partition, the first offset and that after the last."""
     names = "`#name` string, `#partition` int, `#first` long, `#end` long"
-    within = session.createDataFrame(bounds, names)
-    name, partition, offset = _identity(origin)
+    ranges = session.createDataFrame(bounds, names)
+    name, partition, offset = _identity(feed.source.origin)
     is_in = (
         (name == F.col("`#name`"))
         & (partition == F.col("`#partition`"))
         & (offset >= F.col("`#first`"))
         & (offset < F.col("`#end`"))
     )
-    joined = rows.join(F.broadcast(within), is_in, "inner")
-    return Bronze(rows=joined.select(*rows.columns), range=span)
+    return rows.join(F.broadcast(ranges), is_in, "inner")
 
 
-def apart_of(lake: Store, feed: Feed, rows: DataFrame) -> Spans | None:
-    """Which rows a feed has that bronze refused, and has not taken since; None if there are none.
+def apart_of(context: LakeContext, feed: Feed, rows: DataFrame) -> Spans | None:
+    """Which rows a feed has that are in no bronze any more; None if there are none.
 
-    They were put into quarantine as they came when their batch was skipped.
+    Bronze refused them, and has not taken them since: they were put into quarantine as they came
+    when their batch was skipped. Or they are erased, and silver has what the same rows told of
+    others.
 
     Args:
-        lake: where they are.
+        context: of the lake that they are in.
         feed: whose rows.
         rows: all of bronze.
     """
-    gaps = [g.gap for g in recorded_gaps(lake, feed.feed) if g.gap.reason is GapReason.REFUSED]
+    gaps = [*_refused(context.lake, feed), *_erased(context, feed)]
     if not gaps:
         return None
-    name, partition, offset = _identity(feed.source.origin)
-    is_in = reduce(
-        or_,
-        (
-            (name == gap.source)
-            & (partition == gap.partition)
-            & offset.between(gap.offset_from, gap.offset_to - 1)
-            for gap in gaps
-        ),
-    )
-    found = rows.where(is_in).select(name, partition, offset).collect()
+    bounds = [(gap.source, gap.partition, gap.offset_from, gap.offset_to) for gap in gaps]
+    identity = _identity(feed.source.origin)
+    found = _rows_in(rows.sparkSession, rows, feed, bounds).select(*identity).collect()
     taken = {Origin(*row) for row in found}
     spans: dict[Place, list[tuple[int, int]]] = {}
     for gap in gaps:
@@ -93,6 +93,22 @@ def apart_of(lake: Store, feed: Feed, rows: DataFrame) -> Spans | None:
             if first + 1 < end:
                 own.append((first + 1, end))
     return spans
+
+
+def _refused(lake: Store, feed: Feed) -> list[Gap]:
+    gaps = (one.gap for one in recorded_gaps(lake, feed.feed))
+    return [gap for gap in gaps if gap.reason is GapReason.REFUSED]
+
+
+def _erased(context: LakeContext, feed: Feed) -> list[Gap]:
+    """Where rows are erased, of a feed that makes several of one: the others stay."""
+    if context.erasures is None or not generators_in(feed.select):
+        return []
+    return [
+        Gap(source=name, partition=part, offset_from=a, offset_to=b, reason=GapReason.REFUSED)
+        for (name, part), spans in context.erasures.spans(feed.feed).items()
+        for a, b in spans
+    ]
 
 
 def retained_of(feed: Feed, bronze: DeltaTable, places: Collection[Place]) -> Offsets:

@@ -24,7 +24,7 @@ from lake_assets.delta.transaction_numbers import checksum
 from lake_assets.errors import ColumnsChangedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Span, Stage
-from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, waiting_of
+from lake_assets.model.tables import TableRef, bronze_of, duplicates_of, erased_of, waiting_of
 from lake_assets.runtime.log_lines import about
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_commits import Reached
@@ -51,7 +51,7 @@ for 30 days by default."""
 
 def tables_of_silver(lake: Store, feed: Feed) -> list[TableRef]:
     """The tables that batches of demux write, quarantine aside."""
-    aside = (waiting_of(feed.feed), duplicates_of(feed.feed))
+    aside = (waiting_of(feed.feed), duplicates_of(feed.feed), erased_of(feed.feed))
     return [*map(feed.silver_table, keys_found(lake, feed)), *aside]
 
 

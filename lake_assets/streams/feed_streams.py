@@ -203,7 +203,7 @@ class FeedStreams:
         if not self._await_source():
             return False
         skip_asked_batches(self.pipeline, self.feed)
-        single_pass = SinglePass(session=self.pipeline.session, attempts=self.pipeline.attempts)
+        single_pass = SinglePass.of(self.pipeline, self.feed)
         self.query_failure = None
         query = start_ingest(
             self.pipeline, self.feed, until_caught_up=self.until_caught_up, take=single_pass
@@ -231,7 +231,7 @@ class FeedStreams:
         demux = demux_of(self.pipeline, self.feed, schemas)
         follower = follower_of(self.pipeline, demux)
         catch_up = catch_up_of(self.pipeline, demux, schemas)
-        follower.recover()
+        single_pass.recover(follower)
         try:
             schemas.check()
         except RegistryError:
@@ -241,7 +241,7 @@ class FeedStreams:
         single_pass.join(follower)
 
         def step() -> bool:
-            with single_pass.turn:
+            with single_pass.alone():
                 catch_up.tick()
                 return follower.step()
 

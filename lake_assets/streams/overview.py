@@ -25,6 +25,7 @@ from lake_assets.model.tables import (
     TableRef,
     bronze_of,
     duplicates_of,
+    erased_of,
     quarantine_of,
     waiting_of,
 )
@@ -85,8 +86,8 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
         return
     yield _view(lake, bronze_of(feed.feed), state_of(bronze), source_lag(settings, feed, endpoints))
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
-    aside = (waiting_of(feed.feed), quarantine_of(feed.feed), duplicates_of(feed.feed))
-    yield from _those_there(lake, aside, behind)
+    aside = (waiting_of, quarantine_of, duplicates_of, erased_of)
+    yield from _those_there(lake, [one(feed.feed) for one in aside], behind)
     if index := feed.source.index_of(feed.feed):
         yield from _those_there(lake, (index,), 0)
     over_all = [view for view in feed.gold if view.is_over_all]

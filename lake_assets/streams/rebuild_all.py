@@ -115,7 +115,7 @@ def from_nothing(redo: Redo, bronze: DeltaTable) -> Redone:
         )
 
     rows = rows_of(redo.session, redo.demux.feed, bronze)
-    apart = apart_of(context.lake, redo.demux.feed, rows)
+    apart = apart_of(context, redo.demux.feed, rows)
     everything = Range(retained=retained, apart=apart)
     if retained:
         span = replace(everything, ends=offsets)

@@ -198,7 +198,7 @@ def _up_to(
     ensure_reaches(redo.demux.context.lake, feed, bronze, position.offsets)
     every = rows_of(redo.session, feed, bronze)
     retained = retained_of(feed, bronze, position.offsets) or None
-    apart = apart_of(context.lake, feed, every)
+    apart = apart_of(context, feed, every)
     whole = Range(ends=position.offsets, retained=retained, apart=apart)
     if keys is None and since is None:
         # Before, since they may keep rows out; after, since values may have left them.

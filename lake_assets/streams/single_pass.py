@@ -10,18 +10,25 @@ Docs: `docs/decisions/0051-bronze-and-silver-from-one-job.md`.
 import logging
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Self
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # comes with PySpark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.bronze.ingest import Ingest
+from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import ByPlace
 from lake_assets.spark.fan_out_twice import fan_out_twice
 from lake_assets.spark.task_slots import task_slots
+from lake_assets.state.erasing_fence import while_planned
 from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.demux_loop import Derived, Follower
+from lake_assets.streams.pipeline import Pipeline
 from lake_assets.streams.triggers import tasks_of
 
 _LOG = logging.getLogger(__name__)
@@ -47,9 +54,21 @@ class SinglePass:
     turn: threading.Lock = field(default_factory=threading.Lock)
     """Held by whoever uses the follower."""
 
+    fence: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Held while a batch is planned, made and committed (`state.erasing_fence`)."""
+
     _follower: Follower | None = None
     _is_decided: threading.Event = field(default_factory=threading.Event)
     _rests_until: float = 0.0
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, feed: Feed) -> Self:
+        """That of a feed whose streams are about to begin."""
+        return cls(
+            session=pipeline.session,
+            attempts=pipeline.attempts,
+            fence=partial(while_planned, pipeline.state_dir, feed.feed),
+        )
 
     def join(self, follower: Follower | None) -> None:
         """Let batches go through demux, too; none of them does until somebody says so."""
@@ -69,9 +88,27 @@ class SinglePass:
             LakeAssetsError: as `Ingest` and `Follower.step`.
         """
         self._is_decided.wait(_START_S)
-        rows, follower = ingest.rows_until(until), self._follower
-        if not rows:
+        follower = self._follower
+        if not ingest.rows_until(until):
             return
+        with self.fence():
+            self._take(follower, ingest, batch, until)
+
+    def recover(self, follower: Follower) -> None:
+        """Finish or undo a batch of demux that was cut off; raises as `Follower.step`."""
+        with self.alone():
+            follower.recover()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Use the follower while no batch goes through it."""
+        with self.turn, self.fence():
+            yield
+
+    def _take(
+        self, follower: Follower | None, ingest: Ingest, batch: DataFrame, until: ByPlace
+    ) -> None:
+        rows = ingest.rows_until(until)
         may_take = time.monotonic() >= self._rests_until and not self._has_failed()
         if follower is not None and may_take and self.turn.acquire(timeout=_TURN_S):
             try:

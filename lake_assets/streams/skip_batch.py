@@ -23,6 +23,7 @@ from lake_assets.silver.demux_position import POSITION, Position, batch_of, demu
 from lake_assets.silver.recovery import Recovered
 from lake_assets.silver.set_aside import set_aside, skipped_since
 from lake_assets.state.batch_strikes import Strikes, forget_strikes, read_strikes, strikes_file
+from lake_assets.state.erasing_fence import while_planned
 from lake_assets.streams.demux_loop import begin_of, tables_of_silver
 from lake_assets.streams.pipeline import Pipeline, recovery_of
 from lake_assets.streams.progress import sources_in
@@ -46,7 +47,8 @@ def skip_asked_batches(pipeline: Pipeline, feed: Feed) -> None:
         begin = strikes.batch.begin if strikes is not None else None
         if not is_asked_to_skip(state_dir, feed, stage, begin) or strikes is None:
             continue
-        is_skipped = skip(pipeline, feed, strikes)
+        with while_planned(state_dir, feed.feed):
+            is_skipped = skip(pipeline, feed, strikes)
         forget_strikes(counts)
         if is_skipped:
             end_request(state_dir, feed, stage)

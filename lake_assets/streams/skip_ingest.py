@@ -19,7 +19,7 @@ from lake_assets.bronze.ingest import Ingest
 from lake_assets.bronze.single_file import landed, write_landed
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.data_files import active_files, read_file
-from lake_assets.delta.origins import Before, Both, From, Origins
+from lake_assets.delta.origins import Before, Both, From, Origins, Within
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.unused_writes import discard
 from lake_assets.formats.catalog import ids_in
@@ -62,6 +62,7 @@ def skip_ingest(pipeline: Pipeline, feed: Feed, strikes: Strikes) -> bool:
         ingest=ingest,
         why=f"{_WHY}: {strikes.cause}",
         known=_skipped_before(pipeline, feed, starts, ends),
+        erased=ingest.erased_again(),
     )
     for fetched in source.fetch(starts=starts, ends=ends):
         skipping.take(fetched.rows)
@@ -107,10 +108,15 @@ class _Skipping:
     files: list[DataFile] = field(default_factory=list)
     refused: list[pa.Table] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+    erased: Within | None = None
+    """Rows that nobody is to have."""
+
     _tries: int = 0
 
     def take(self, rows: pa.Table) -> None:
         """Have bronze take rows, or quarantine those that it refuses."""
+        if self.erased is not None:
+            rows = rows.filter(pa.array(~self.erased.mask(rows)))
         if not rows.num_rows:
             return
         bronze_rows = landed(rows, self.ingest.source.columns, ids=ids_in(self.feed.payload))

@@ -25,6 +25,7 @@ from lake_assets.model.tables import (
     bronze_of,
     deliveries_of,
     duplicates_of,
+    erased_of,
     quarantine_of,
     waiting_of,
 )
@@ -39,6 +40,7 @@ from lake_assets.streams.whereabouts import (
     DEAD_LETTER,
     DELIVERED,
     DUPLICATE,
+    ERASED,
     Place,
     Progress,
     Trace,
@@ -71,6 +73,7 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
         *_refused(lake_of(settings), feed, waiting_of(feed.feed), origin),
         *_refused(lake_of(settings), feed, quarantine_of(feed.feed), origin),
         *_duplicates(lake_of(settings), feed, origin),
+        *_erased(lake_of(settings), feed, origin),
         *_in_silver(lake_of(settings), feed, origin),
         *(() if feed.has_silver else _sent(lake_of(settings), feed, origin)),
     ]
@@ -110,7 +113,7 @@ def decide(
     for refined in (Whereabouts.SILVER, Whereabouts.QUARANTINE):
         if refined.value in layers:
             return refined
-    for reason, told in ((Reason.WAITING, Whereabouts.WAITING), (DUPLICATE, Whereabouts.DUPLICATE)):
+    for reason, told in _ASIDE.items():
         if any(place.reason == reason for place in places):
             return told
     if layers:
@@ -120,6 +123,14 @@ def decide(
     if end is not None and origin.offset >= end:
         return Whereabouts.NOT_IN_SOURCE
     return Whereabouts.NOT_INGESTED
+
+
+_ASIDE = {
+    Reason.WAITING.value: Whereabouts.WAITING,
+    DUPLICATE: Whereabouts.DUPLICATE,
+    ERASED: Whereabouts.ERASED,
+}
+"""Where a row is that a table beside bronze has for a reason."""
 
 
 def _is_passed(origin: Origin, progress: Progress) -> bool:
@@ -179,6 +190,20 @@ def _duplicates(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
             at=row.row["dropped_at"],
         )
         for row in _find(lake, table, columns.key_of(origin), wanted)
+    ]
+
+
+def _erased(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
+    table = erased_of(feed.feed)
+    return [
+        _place(
+            table,
+            row,
+            reason=ERASED,
+            detail=f"by {row.row['erasure'] or 'where it is, since it was before'}",
+            at=row.row["erased_at"],
+        )
+        for row in _find(lake, table, feed.source.origin.key_of(origin), ["erasure", "erased_at"])
     ]
 
 

@@ -62,6 +62,7 @@ def words(
             f"in quarantine: {last.reason if last else None} ({last.detail if last else None})"
         ),
         Whereabouts.DUPLICATE: f"a duplicate {last.detail if last else None}, which stays",
+        Whereabouts.ERASED: f"erased: {last.detail if last else None}",
         Whereabouts.DROPPED: f"dropped: demuxed, and in no table; {dropped}",
     }[whereabouts]
 

@@ -8,6 +8,7 @@ from lake_assets.model.tables import (
     Layer,
     bronze_of,
     duplicates_of,
+    erased_of,
     quarantine_of,
     waiting_of,
 )
@@ -27,6 +28,7 @@ def ensure_streamable(context: LakeContext, feed: Feed) -> None:
         quarantine_of(feed.feed),
         waiting_of(feed.feed),
         duplicates_of(feed.feed),
+        erased_of(feed.feed),
         *([index] if (index := feed.source.index_of(feed.feed)) else []),
         *map(feed.silver_table, keys_found(context.lake, feed)),
     ]

@@ -15,6 +15,10 @@ DUPLICATE = "duplicate"
 """`Place.reason` of a row that was left out since its event was there."""
 
 
+ERASED = "erased"
+"""`Place.reason` of a row that is erased."""
+
+
 class Whereabouts(StrEnum):
     """Where a message is."""
 
@@ -27,6 +31,7 @@ class Whereabouts(StrEnum):
     SILVER = "silver"  # in a key's table
     QUARANTINE = "quarantine"  # refused, for a reason
     DUPLICATE = "duplicate"  # left out, since silver has its event by another message
+    ERASED = "erased"  # whose it is was asked to be forgotten: only where it was is known
     DROPPED = "dropped"  # demuxed, and in no table
 
 

@@ -1,6 +1,5 @@
 """A person's rows erased from a lake whose streams run now and then, in the test's Spark."""
 
-import json
 from collections import Counter
 from datetime import timedelta
 
@@ -10,13 +9,12 @@ from deltalake import DeltaTable
 from lake_assets.erasure.run import Request, erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.gold.run import Warm
-from lake_assets.model.erasures import ErasureState, Later
-from lake_assets.model.tables import TableRef, bronze_of, erased_of, quarantine_of
+from lake_assets.model.erasures import ErasureState
+from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets_tests.events import AT, framed
 from lake_assets_tests.sample import silver_of
-from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -58,6 +56,11 @@ def gamers(lake, table: TableRef):
     return Counter(DeltaTable(lake.folder(table)).to_pyarrow_table()["gamer_id"].to_pylist())
 
 
+def refresh(lake):
+    with open_lake(lake.settings, lake.spark) as context:
+        refresh_gold(lake.settings, lake.feed, warm=Warm(session=lake.spark, context=context))
+
+
 def silver(lake):
     return {game: gamers(lake, silver_of(game)) for game in GAMES}
 
@@ -83,7 +86,7 @@ def test_a_person_is_nowhere_and_everybody_else_is_where_they_were(lake, send, f
         ("uno", ANN), ("uno", BOB), ("go_fish", ANN), ("go_fish", BOB), bad=[b"bad " + ANN.encode()]
     )
     lake.stream()
-    refresh_gold(lake.settings, lake.feed, warm=_warm(lake))
+    refresh(lake)
     assert everything(lake, ANN)
     done = forget(ANN)
     assert done.left == []
@@ -93,7 +96,3 @@ def test_a_person_is_nowhere_and_everybody_else_is_where_they_were(lake, send, f
     assert everything(lake, ANN) == []
     again = forget(ANN)
     assert again.taken.rows == {}
-
-
-def _warm(lake):
-    return None
