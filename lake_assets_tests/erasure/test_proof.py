@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from pydantic import SecretStr
 
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.data_files import active_files
@@ -24,7 +25,10 @@ from lake_assets.erasure.proof import prove
 from lake_assets.erasure.scanned import Kind
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.model.erasures import digest_of
-from lake_assets_tests.erasure.bytes_of_everything import files_of, has, holders
+from lake_assets.model.lake_uri import LakeUri
+from lake_assets.settings.schema import StorageSettings
+from lake_assets.settings.upkeep import BackupSettings
+from lake_assets_tests.erasure.bytes_of_everything import files_of, has, holders, objects_of
 from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake
 from lake_assets_tests.sample import silver_of
 
@@ -305,6 +309,32 @@ def test_a_hundred_values_are_found_in_one_pass(settings):
     wanted = [Wanted(column="g", values=tuple(names))]
     proof = prove(settings, wanted, KEY, temporary=NOWHERE)
     assert sorted(one.value for one in proof.scanned.findings) == list(range(0, 250, 2))
+
+
+def test_a_lake_and_backups_in_a_bucket_are_looked_at(settings, bucket, s3):
+    options = {name: SecretStr(value) for name, value in s3.options.items()}
+    found = settings.model_copy(
+        update={
+            "lake": f"s3://{bucket}/lake",
+            "storage": StorageSettings(options=options),
+            "backup": BackupSettings(target=f"s3://{bucket}/backups", options=options),
+        }
+    )
+    made = WrittenLake(found, "games")
+    made.create(UNO, "uno")
+    file = made.file(UNO, rows("marvin", PERSON))
+    made.committer.append([Commit(table=UNO, files=[file])], Batch("stream", 9))
+    made.committer.close()
+    place = LakeUri.parse(f"s3://{bucket}/backups")
+    with made.store.open_for_writing(place / "uno.tar.gz") as stream:
+        stream.write(tar("x", TEXT, "w:gz"))
+    wanted = [Wanted(column="text", values=(PERSON,))]
+    proof = prove(found, wanted, KEY, temporary=NOWHERE)
+    assert proof.is_whole
+    files = {one.file.removeprefix(f"s3://{bucket}/") for one in proof.scanned.findings}
+    assert files == {name.partition("/")[2] for name in holders(objects_of(s3.url, bucket), PERSON)}
+    assert len(files) == 3
+    assert proof.scanned.amounts[Kind.DATA].rows == 2
 
 
 def test_the_independent_scanner_finds_what_is_planted():
