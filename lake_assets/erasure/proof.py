@@ -41,12 +41,14 @@ HOW = (
     (
         f"whole numbers of {SHORT_NUMBER} or more digits: by their digits in texts and payloads, "
         "where no digit is beside them, and as values of columns of whole numbers, but of offsets "
-        "and those that begin with `_`; shorter ones: as values of columns of the wanted name, and "
-        "in statistics of it"
+        "and those that begin with `_`, and in fields of payloads that are messages of Protobuf "
+        "(but packed lists); shorter "
+        "ones: as values of columns of the wanted name, and in statistics of it"
     ),
     (
-        "not looked for: whole numbers within binary payloads (Protobuf, Avro) of bronze, which "
-        "are found by the rows of silver that came of them; values in another case, cut or hashed"
+        "not looked for: short whole numbers within payloads, and any within payloads of Avro, "
+        "which are found by the rows of silver that came of them; values in another case, cut or "
+        "hashed"
     ),
 )
 """What is looked for how, in words."""

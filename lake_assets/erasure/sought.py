@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.erasure.wanted import Wanted, equal_to, is_text
+from lake_assets.erasure.wire_numbers import forms, has_number
 from lake_assets.model.erasures import digest_of
 
 SHORT_TEXT = 4
@@ -93,6 +94,8 @@ class Sought:
         if not (is_text(kind) or _is_binary(kind)):
             return set()
         found = self._anywhere(_as_binary(values))
+        if _is_binary(kind):
+            found |= self._in_messages(values)
         short = (i for i, one in enumerate(self.ones) if one.is_short and not one.is_number)
         return found | self._equal(values, (*short, *self._numbers_of(column)))
 
@@ -141,6 +144,27 @@ class Sought:
         hits = pc.unique(values.filter(is_hit))
         return {i for i, one in known.items() if pc.any(pc.is_in(hits, one)).as_py()}
 
+    def _in_messages(self, values: pa.Array) -> set[int]:
+        """Which whole numbers payloads have that are messages of Protobuf."""
+        found: set[int] = set()
+        for pattern, each in self._wire_patterns:
+            hits = values.filter(pc.match_substring_regex(_as_binary(values), pattern))
+            for payload in hits.drop_null().to_pylist():
+                found |= {i for i in each if has_number(payload, int(self.ones[i].value))}
+        return found
+
+    @cached_property
+    def _wire_patterns(self) -> tuple[tuple[bytes, tuple[int, ...]], ...]:
+        indexes = [i for i in self.numbers if not self.ones[i].is_short]
+        groups = [indexes[at : at + _PER_PATTERN] for at in range(0, len(indexes), _PER_PATTERN)]
+        return tuple(
+            (
+                b"|".join(_exactly(form) for i in one for form in forms(int(self.ones[i].value))),
+                tuple(one),
+            )
+            for one in groups
+        )
+
     def _anywhere(self, values: pa.Array) -> set[int]:
         found: set[int] = set()
         for pattern, each in self._patterns:
@@ -182,6 +206,10 @@ def _pattern(one: One) -> bytes:
     return b"|".join((_escaped(one.value), *_packed(one.value.encode())))
 
 
+def _exactly(raw: bytes) -> bytes:
+    return b"".join(rb"\x%02x" % byte for byte in raw)
+
+
 def _escaped(text: str) -> bytes:
     return b"".join(_character(character) for character in text)
 
@@ -196,8 +224,7 @@ def _character(character: str) -> bytes:
     escaped = b"".join(
         rb"\\+u(?i:%s)" % units[at : at + 2].hex().encode() for at in range(0, len(units), 2)
     )
-    plain = b"".join(rb"\x%02x" % byte for byte in own)
-    return rb"(?:\\*%s|%s|%s)" % (plain, percent, escaped)
+    return rb"(?:\\*%s|%s|%s)" % (_exactly(own), percent, escaped)
 
 
 def _packed(raw: bytes) -> Iterator[bytes]:

@@ -280,6 +280,18 @@ def test_base64_and_hexadecimal_digits_are_found(settings):
     assert {Path(one.file).name for one in proof.scanned.findings} == {"b0", "b1", "b2", "hex"}
 
 
+def test_whole_numbers_in_messages_are_found(lake, settings):
+    message = b"\x0a\x03abc\x18\xb1\xd1\xf9\xd6\x03"  # "abc", and 987654321
+    near = b"\x0a\x09abcd\xb1\xd1\xf9\xd6\x03"  # its bytes in a text
+    table = pa.table({"value": [b"\0\0\0\0\7\0" + near, None, b"\0\0\0\0\7\0" + message]})
+    path = lake.path(UNO) / "part-planted.parquet"
+    wanted = [Wanted(column="g", values=(str(NUMBER),))]
+    for rows_, columns in ((table, ["column value"]), (table.slice(0, 2), [])):
+        path.write_bytes(parquet(rows_))
+        proof = prove(settings, wanted, KEY, temporary=NOWHERE)
+        assert [one.where for one in proof.scanned.findings] == columns
+
+
 def test_findings_are_named_by_hashes(settings):
     (settings.state_dir / "planted").write_bytes(TEXT)
     wanted = [Wanted(column="Gamer", values=("trillian", PERSON))]
