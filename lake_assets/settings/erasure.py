@@ -16,8 +16,7 @@ class ErasureSettings(Group):
     in the lake. Keep it: without it nobody can tell whose rows are to stay erased."""
 
     schedule: str = "15 4 * * *"
-    """When Dagster does what the table of requests asks for, and goes on with what is not done (cron,
-    UTC)."""
+    """When Dagster does what the table of requests asks for, and what is not done (cron, UTC)."""
 
     @field_validator("key")
     @classmethod
