@@ -76,28 +76,30 @@ class Sought:
         """What names the values where they are not to be told."""
         return tuple(digest_of(key, one.column, one.value) for one in self.ones)
 
-    def in_bytes(self, content: pa.Buffer) -> set[int]:
-        """Which values some bytes have; none that is short."""
-        offsets = pa.array([0, content.size], pa.int64()).buffers()[1]
-        return self._anywhere(pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, content]))
+    def may_have(self, texts: pa.Array, *, are_payloads: bool) -> bool:
+        """Whether any of some texts or payloads has a value: the first look, of many at once."""
+        patterns = [pattern for pattern, _ in self._patterns]
+        if are_payloads:
+            patterns += [pattern for pattern, _ in self._wire_patterns]
+        return any(pc.any(pc.match_substring_regex(texts, one)).as_py() for one in patterns)
 
-    def in_column(self, values: pa.Array, column: str) -> set[int]:
-        """Which values a column has: of texts, bytes or whole numbers.
+    def in_texts(self, texts: pa.Array, *, are_payloads: bool = False) -> set[int]:
+        """Which values texts have, as bytes; none that is short."""
+        return self._anywhere(texts) | (self._in_messages(texts) if are_payloads else set())
+
+    def as_whole(self, values: pa.Array, column: str) -> set[int]:
+        """Which values a column has as the whole value of a row: of whole numbers, and short ones.
 
         Args:
-            values: no dictionary.
+            values: of any type, but no dictionary.
             column: its name, and those of the structs that it is in, with points between.
         """
-        kind = values.type
-        if pa.types.is_integer(kind):
+        if pa.types.is_integer(values.type):
             return self._equal(values, self._numbers_of(column))
-        if not (is_text(kind) or _is_binary(kind)):
+        if not has_bytes(values.type):
             return set()
-        found = self._anywhere(_as_binary(values))
-        if _is_binary(kind):
-            found |= self._in_messages(values)
         short = (i for i, one in enumerate(self.ones) if one.is_short and not one.is_number)
-        return found | self._equal(values, (*short, *self._numbers_of(column)))
+        return self._equal(values, (*short, *self._numbers_of(column)))
 
     def _numbers_of(self, column: str) -> list[int]:
         names = column.lower().split(".")
@@ -148,7 +150,7 @@ class Sought:
         """Which whole numbers payloads have that are messages of Protobuf."""
         found: set[int] = set()
         for pattern, each in self._wire_patterns:
-            hits = values.filter(pc.match_substring_regex(_as_binary(values), pattern))
+            hits = values.filter(pc.match_substring_regex(values, pattern))
             for payload in hits.drop_null().to_pylist():
                 found |= {i for i in each if has_number(payload, int(self.ones[i].value))}
         return found
@@ -185,7 +187,13 @@ class Sought:
         return tuple((b"|".join(own for _, own in group), tuple(group)) for group in groups)
 
 
-def _is_binary(kind: pa.DataType) -> bool:
+def has_bytes(kind: pa.DataType) -> bool:
+    """Whether a type's values are texts or bytes."""
+    return is_text(kind) or is_binary(kind)
+
+
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether a type's values are bytes, which may be messages."""
     return bool(
         pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
@@ -194,9 +202,15 @@ def _is_binary(kind: pa.DataType) -> bool:
     )
 
 
-def _as_binary(values: pa.Array) -> pa.Array:
-    """The same bytes, which are looked through as bytes: a text need not be one then."""
+def as_texts(values: pa.Array) -> pa.Array:
+    """A column's values as bytes, as the other functions take them: a text need not be one then."""
     return values.cast(pa.large_binary())
+
+
+def as_text(content: bytes) -> pa.Array:
+    """Some bytes as one text, which are not copied."""
+    offsets = pa.array([0, len(content)], pa.int64()).buffers()[1]
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(content)])
 
 
 def _pattern(one: One) -> bytes:
