@@ -29,8 +29,8 @@ _COUNTED = frozenset({"offset", "partition", "schema_id"})
 of silver whose names begin with `_`."""
 
 _LONGEST = 10_000
-"""Bytes of an expression that looks for several values. With one of 14 kB RE2 goes through 200 MB/s;
-with one of 24 kB it gives up its automaton and takes four hundred times as long."""
+"""Bytes of an expression that looks for several values. With one of 14 kB, RE2 takes 200 MB/s; with
+one of 24 kB it gives up its automaton and takes four hundred times as long."""
 
 _PACKED = 6
 """Bytes of a text from which on base64 and hexadecimal digits have enough of it to be its own."""
