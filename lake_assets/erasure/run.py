@@ -52,6 +52,9 @@ class Erased:
     """What an erasure did."""
 
     erasures: list[Erasure] = field(default_factory=list)
+    wanted: list[Wanted] = field(default_factory=list, repr=False)
+    """The values, as far as they are known."""
+
     taken: TakenOut = field(default_factory=TakenOut)
     refreshed: list[str] = field(default_factory=list)
     """Gold tables that were computed anew."""
@@ -110,6 +113,7 @@ class _Run:
         with open_lake(self.settings) as context:
             noted = self._noted(context)
             done.erasures = [one.erasure for one in noted]
+            done.wanted = [one.wanted for one in noted if one.wanted]
             self._pass_fences(context)
             if noted:
                 self._await_demux(context, noted, done)
