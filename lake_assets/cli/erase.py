@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,9 +91,10 @@ def erase(
             "is of values, of the table of requests, or of what is not done",
             "Give --column and --value or --values; or --requests; or --again",
         )
-    endpoints = control.locate(settings, feeds)
     request = Request(wanted=wanted, later=later, is_of_table=requests, is_again=again)
-    done = run_erasure(settings, feeds, endpoints, request, tell=_progress)
+    done = run_erasure(
+        settings, feeds, partial(control.locate, settings, feeds), request, tell=_progress
+    )
     values_known = [one for one in done.wanted if one.values]
     proved = (
         prove_erased(settings, feeds, done, values_known, tell=_progress)

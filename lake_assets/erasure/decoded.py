@@ -6,7 +6,7 @@ that have them somewhere in a payload are decoded.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -32,7 +32,7 @@ def only_decoded(
     settings: Settings,
     context: LakeContext,
     feed: Feed,
-    endpoints: Endpoints,
+    locate: Callable[[], Endpoints],
     noted: Sequence[Noted],
     session: SparkSession | None,
 ) -> Mapping[str, Spans]:
@@ -44,7 +44,7 @@ def only_decoded(
         settings: where the lake is.
         context: of the lake.
         feed: whose rows.
-        endpoints: where the registry is.
+        locate: tells where the registry is; asked only if there are rows to decode.
         noted: the erasures, which are in the ledger.
         session: decodes them; by default one is started.
 
@@ -57,7 +57,7 @@ def only_decoded(
     aside = (open_table(context.lake, of(feed.feed)) for of in (quarantine_of, waiting_of))
     if not bronze and not any(table is not None and rows_of(table) for table in aside):
         return {}
-    return erased_by_decoding(settings, feed, endpoints, bronze, session)
+    return erased_by_decoding(settings, feed, locate(), bronze, session)
 
 
 def hides_rows(feed: Feed) -> bool:

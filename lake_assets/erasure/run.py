@@ -67,7 +67,7 @@ class Erased:
 def erase(
     settings: Settings,
     feeds: Sequence[Feed],
-    endpoints: Endpoints,
+    locate: Callable[[], Endpoints],
     request: Request,
     *,
     tell: Callable[[str], None] = lambda _: None,
@@ -78,7 +78,7 @@ def erase(
     Args:
         settings: where the lake is.
         feeds: all that are declared.
-        endpoints: where sources are, which tell which rows are later ones.
+        locate: tells where sources and the registry are; asked only if one of them is needed.
         request: whose rows.
         tell: told of each step.
         warm: the session that computes gold; by default that of the streams, or one is started.
@@ -96,14 +96,14 @@ def erase(
                 "another erasure is under way",
                 "Wait until it is done, or name its values together in one file (`--values`)",
             )
-        return _Run(settings, feeds, endpoints, request, tell, warm).run()
+        return _Run(settings, feeds, locate, request, tell, warm).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     settings: Settings
     feeds: Sequence[Feed]
-    endpoints: Endpoints
+    locate: Callable[[], Endpoints]
     request: Request
     tell: Callable[[str], None]
     warm: Warm | None
@@ -145,7 +145,7 @@ class _Run:
             asked = open_requests(context.committer)
         ledger, cuts = ledger_of(context), {}
         if asked.get(Later.KEEP):
-            cuts = cuts_of(self.feeds, self.endpoints, context.lake)
+            cuts = cuts_of(self.feeds, self.locate(), context.lake)
         key = self.settings.masking.key_bytes
         noted: list[Noted] = []
         for later, wanted in asked.items():
@@ -193,7 +193,7 @@ class _Run:
         self, context: LakeContext, feed: Feed, noted: Sequence[Noted]
     ) -> Mapping[str, Spans]:
         session = self.warm.session if self.warm else None
-        return only_decoded(self.settings, context, feed, self.endpoints, noted, session)
+        return only_decoded(self.settings, context, feed, self.locate, noted, session)
 
     def _close_requests(self, context: LakeContext, noted: Sequence[Noted]) -> None:
         for later in Later:
