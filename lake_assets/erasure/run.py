@@ -4,11 +4,11 @@ Each step is one that may have been done before: a process that dies is followed
 all of them again, and finds less to do.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from lake_assets.erasure.decoded import only_decoded
+from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
@@ -22,7 +22,6 @@ from lake_assets.gold.run import Warm
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.erasures import Erasure, ErasureState, Later
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import Spans
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -183,17 +182,22 @@ class _Run:
     def _take_out(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
         ledger = ledger_of(context)
         with turn(self.settings.state_dir, REDO_TURN):
-            take_out = TakeOut(context=context, ledger=ledger, feeds=self.feeds, tell=self.tell)
-            decoded = {feed.feed: self._decoded(context, feed, noted) for feed in self.feeds}
-            done.erasures = [take_out.run(one, decoded, done.taken) for one in noted]
+            decoding = Decoding(
+                settings=self.settings,
+                context=context,
+                locate=self.locate,
+                session=self.warm.session if self.warm else None,
+            )
+            take_out = TakeOut(
+                context=context,
+                ledger=ledger,
+                feeds=self.feeds,
+                decoding=decoding,
+                tell=self.tell,
+            )
+            done.erasures = [take_out.run(one, done.taken) for one in noted]
             for erasure, removals in swept_rows(context, ledger, self.feeds):
                 take_out.remove(erasure, removals, done.taken)
-
-    def _decoded(
-        self, context: LakeContext, feed: Feed, noted: Sequence[Noted]
-    ) -> Mapping[str, Spans]:
-        session = self.warm.session if self.warm else None
-        return only_decoded(self.settings, context, feed, self.locate, noted, session)
 
     def _close_requests(self, context: LakeContext, noted: Sequence[Noted]) -> None:
         for later in Later:
