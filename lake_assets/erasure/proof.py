@@ -8,6 +8,7 @@ can look at from here, are `erasure.copies`'.
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -20,7 +21,8 @@ import pyarrow as pa
 from lake_assets.erasure.places import Place, PlacedFile, places_of
 from lake_assets.erasure.scan_content import Scan, rows_of_sqlite
 from lake_assets.erasure.scanned import Kind, Scanned
-from lake_assets.erasure.sought import SHORT_NUMBER, SHORT_TEXT, Sought
+from lake_assets.erasure.screen import Screen
+from lake_assets.erasure.sought import SHORT_NUMBER, SHORT_TEXT, Sought, as_text
 from lake_assets.erasure.unpack import UnreadableError
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import LakeAssetsError, first_line
@@ -107,10 +109,20 @@ class _Scanning:
     def run(self, places: Sequence[Place]) -> None:
         done, told_at = 0, time.monotonic()
         under_way: set[Future[None]] = set()
-        with ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="scan") as pool:
+        screens: list[Screen] = []
+        local = threading.local()
+
+        def begin() -> None:
+            local.screen = Screen(self.sought)
+            screens.append(local.screen)
+
+        def look(file: PlacedFile) -> None:
+            self._file(file, local.screen)
+
+        with ThreadPoolExecutor(os.cpu_count() or 1, "scan", initializer=begin) as pool:
             for place in places:
                 for file in self._files(place):
-                    under_way.add(pool.submit(self._file, file))
+                    under_way.add(pool.submit(look, file))
                     if len(under_way) < _WAITING:
                         continue
                     ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
@@ -119,6 +131,8 @@ class _Scanning:
                         self.tell(f"{done} files scanned")
                         told_at = time.monotonic()
             done += _raised(wait(under_way).done)
+        for screen in screens:
+            screen.flush()
         self.tell(f"{done} files scanned")
 
     def _files(self, place: Place) -> Iterator[PlacedFile]:
@@ -127,10 +141,10 @@ class _Scanning:
         except (LakeAssetsError, OSError) as problem:
             self.scanned.failed(str(place), first_line(problem))
 
-    def _file(self, file: PlacedFile) -> None:
+    def _file(self, file: PlacedFile, screen: Screen) -> None:
         shown = self._shown(file)
         found = partial(self._found, file.kind, shown)
-        scan = Scan(sought=self.sought, found=found, is_log=file.is_log)
+        scan = Scan(sought=self.sought, screen=screen, found=found, is_log=file.is_log)
         try:
             with file.open() as source:
                 size = source.size()
@@ -140,26 +154,29 @@ class _Scanning:
                 self.scanned.read(file.kind, rows=rows)
             if is_sqlite and file.path is not None:
                 for table, cells in rows_of_sqlite(str(file.path)):
-                    found(f"table {table}", self.sought.in_column(cells, ""))
+                    found(f"table {table}", self.sought.in_texts(cells))
         except FileNotFoundError:
             return  # deleted meanwhile
         except (UnreadableError, LakeAssetsError, OSError, sqlite3.Error, pa.ArrowException) as why:
             told = first_line(why)
-            has_value = self.sought.in_bytes(pa.py_buffer(told.encode()))
-            self.scanned.failed(shown, "cannot be read" if has_value else told)
+            self.scanned.failed(shown, "cannot be read" if self._in_words(told) else told)
 
     def _shown(self, file: PlacedFile) -> str:
         """A file's address; without its folders' names if they have a value."""
         address = file.address
-        in_name = self.sought.in_bytes(pa.py_buffer(address.encode()))
+        in_name = self._in_words(address)
         if not in_name:
             return address
         start = address[: len(address) - len(file.name)]
         shown = start + "/".join(file.name.split("/")[:2]) + "/…"
-        if self.sought.in_bytes(pa.py_buffer(shown.encode())):
+        if self._in_words(shown):
             shown = f"{start}…"
         self._found(file.kind, shown, "its name", in_name)
         return shown
+
+    def _in_words(self, words: str) -> set[int]:
+        """Which values are told by words, such as an address."""
+        return self.sought.in_texts(as_text(words.encode()))
 
     def _found(self, kind: Kind, file: str, where: str, values: set[int]) -> None:
         if values:

@@ -5,7 +5,7 @@ compressed files are unpacked, and what is in them is looked at likewise. In bou
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lake_assets.erasure.scan_log import in_entries
-from lake_assets.erasure.sought import Sought
+from lake_assets.erasure.screen import Screen
+from lake_assets.erasure.sought import Sought, as_text, as_texts, has_bytes, is_binary
 from lake_assets.erasure.unpack import UnreadableError, unpacked
 
 _PIECE = 8 << 20
@@ -37,6 +38,7 @@ class Scan:
     """Looks through one file."""
 
     sought: Sought
+    screen: Screen
     found: Found
     is_log: bool = False
     """Whether the file is one of a table's log."""
@@ -54,12 +56,12 @@ class Scan:
         size = source.size()
         head, tail = source.read_at(min(size, 512), 0), source.read_at(4, max(0, size - 4))
         if head[:4] == b"PAR1" == tail and size > len(tail):
-            self._tell(f"{inside}its bytes", self._in_bytes(source, size))
+            self._bytes(source, size, inside)
             return self._rows(source, inside, is_log=self.is_log or "checkpoint" in name)
         if name.endswith(".json") and (self.is_log or name[:20].isdecimal()):
-            self._tell(f"{inside}an entry", self._in_log(source))
+            self._entries(source, inside)
             return 0
-        self._tell(f"{inside}its bytes", self._in_bytes(source, size))
+        self._bytes(source, size, inside)
         if head[_DUCKDB] == b"DUCK":
             raise UnreadableError("is a database of DuckDB")
         source.seek(0)
@@ -73,22 +75,32 @@ class Scan:
         if values:
             self.found(where, values)
 
-    def _in_bytes(self, source: pa.NativeFile, size: int) -> set[int]:
-        found: set[int] = set()
+    def _texts(self, where: str, texts: pa.Array, *, are_payloads: bool = False) -> None:
+        def look() -> None:
+            self._tell(where, self.sought.in_texts(texts, are_payloads=are_payloads))
+
+        self.screen.add(texts, look, are_payloads=are_payloads)
+
+    def _bytes(self, source: pa.NativeFile, size: int, inside: str) -> None:
         overlap = self.sought.overlap
         for at in range(0, size, _PIECE):
             start = max(0, at - overlap)
-            found |= self.sought.in_bytes(
-                pa.py_buffer(source.read_at(min(size, at + _PIECE) - start, start))
-            )
-        return found
+            piece = source.read_at(min(size, at + _PIECE) - start, start)
+            self._texts(f"{inside}its bytes", as_text(piece))
 
-    def _in_log(self, source: pa.NativeFile) -> set[int]:
+    def _entries(self, source: pa.NativeFile, inside: str) -> None:
         source.seek(0)
-        found: set[int] = set()
         for lines in _lines(source):
-            found |= in_entries(self.sought, lines)
-        return found
+            self._log(f"{inside}an entry", lines)
+
+    def _log(self, where: str, lines: Sequence[bytes]) -> None:
+        def look() -> None:
+            self._tell(where, in_entries(self.sought, lines))
+
+        if self.sought.has_short_numbers:
+            look()
+        else:
+            self.screen.add(pa.array(lines, pa.large_binary()), look)
 
     def _rows(self, source: pa.NativeFile, inside: str, *, is_log: bool) -> int:
         source.seek(0)
@@ -112,15 +124,15 @@ class Scan:
         return rows
 
     def _column(self, path: str, leaf: pa.Array, inside: str, *, is_log: bool) -> None:
+        where = f"{inside}column {path}"
         if is_log and path.rpartition(".")[2] == "stats":
-            values = {
-                *in_entries(self.sought, leaf.drop_null().cast(pa.large_binary()).to_pylist())
-            }
-        elif is_log and pa.types.is_integer(leaf.type) and "Values" not in path:
+            self._log(where, leaf.drop_null().cast(pa.large_binary()).to_pylist())
+            return
+        if is_log and pa.types.is_integer(leaf.type) and "Values" not in path:
             return  # sizes and times
-        else:
-            values = self.sought.in_column(leaf, path)
-        self._tell(f"{inside}column {path}", values)
+        self._tell(where, self.sought.as_whole(leaf, path))
+        if has_bytes(leaf.type):
+            self._texts(where, as_texts(leaf), are_payloads=is_binary(leaf.type))
 
 
 def _lines(source: pa.NativeFile) -> Iterator[list[bytes]]:

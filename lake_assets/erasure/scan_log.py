@@ -20,8 +20,7 @@ _OF_ROWS = frozenset({"minValues", "maxValues", "partitionValues"})
 def in_entries(sought: Sought, lines: Sequence[bytes]) -> set[int]:
     """Which values some lines of a log have: each is an entry, or the statistics of one."""
     found: set[int] = set()
-    array = pa.array(lines, pa.large_binary())
-    may = sought.in_column(array, "")
+    may = sought.in_texts(pa.array(lines, pa.large_binary()))
     numbers = may & set(sought.numbers)
     found |= may - numbers
     if numbers or sought.has_short_numbers:
