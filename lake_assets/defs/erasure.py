@@ -6,6 +6,7 @@ forms for as long as it keeps the run.
 
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -93,7 +94,11 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
     ) -> dg.MaterializeResult:
         note_process(context.instance, context.run.run_id, lake)
         done = erase(
-            settings, feeds, locate(settings, feeds), _request(config), tell=context.log.info
+            settings,
+            feeds,
+            partial(locate, settings, feeds),
+            _request(config),
+            tell=context.log.info,
         )
         for words in done.left:
             context.log.warning("not done yet: %s", words)

@@ -97,8 +97,13 @@ def rows_where(
     columns: Sequence[str],
     pattern: str,
     origin: OriginColumns,
+    known: Origins | None = None,
 ) -> FoundRows:
-    """The feed's rows of a table one of whose texts has a match (RE2); raises `LakeError`."""
+    """The feed's rows of a table one of whose texts has a match (RE2), but for known ones.
+
+    Raises:
+        LakeError: a file cannot be read.
+    """
     files = active_files(handle)
     told = pa.table(handle.get_add_actions(flatten=True))
     counts = [f"null_count.{column}" for column in columns]
@@ -113,7 +118,7 @@ def rows_where(
     def test(found: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.match_substring_regex(found, pattern)
 
-    return _read(log, files, columns, test, origin)
+    return _read(log, files, columns, test, origin, known)
 
 
 def _may(handle: DeltaTable, column: str, values: pa.Array | None) -> list[bool]:
@@ -136,11 +141,14 @@ def _read(
     columns: Sequence[str],
     test: Test,
     origin: OriginColumns,
+    known: Origins | None = None,
 ) -> FoundRows:
     found = FoundRows(origins=Origins(origin), read=len(files))
 
     def read(file: DataFile) -> list[pa.Table]:
-        return list(matching_rows(log, file, columns, test, origin))
+        rows = matching_rows(log, file, columns, test, origin)
+        new = (one if known is None else one.filter(pa.array(~known.mask(one))) for one in rows)
+        return list(new)
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="erasure") as pool:
         for file, tables in zip(files, pool.map(read, files), strict=True):

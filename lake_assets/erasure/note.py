@@ -97,6 +97,11 @@ def matching_of(
     )
 
 
+def with_hidden(wanted: Wanted, masking_key: bytes) -> Wanted:
+    """With what tables have in the place of values that they hide by a hash."""
+    return replace(wanted, values=(*wanted.values, *_hidden(wanted, masking_key)))
+
+
 def _hidden(wanted: Wanted, masking_key: bytes) -> tuple[str, ...]:
     """What tables have in the place of values that they hide by a hash."""
     if not masking_key:

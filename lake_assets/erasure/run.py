@@ -4,11 +4,11 @@ Each step is one that may have been done before: a process that dies is followed
 all of them again, and finds less to do.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from lake_assets.erasure.decoded import only_decoded
+from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
@@ -22,7 +22,6 @@ from lake_assets.gold.run import Warm
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.erasures import Erasure, ErasureState, Later
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import Spans
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -52,6 +51,9 @@ class Erased:
     """What an erasure did."""
 
     erasures: list[Erasure] = field(default_factory=list)
+    wanted: list[Wanted] = field(default_factory=list, repr=False)
+    """The values, as far as they are known."""
+
     taken: TakenOut = field(default_factory=TakenOut)
     refreshed: list[str] = field(default_factory=list)
     """Gold tables that were computed anew."""
@@ -64,7 +66,7 @@ class Erased:
 def erase(
     settings: Settings,
     feeds: Sequence[Feed],
-    endpoints: Endpoints,
+    locate: Callable[[], Endpoints],
     request: Request,
     *,
     tell: Callable[[str], None] = lambda _: None,
@@ -75,7 +77,7 @@ def erase(
     Args:
         settings: where the lake is.
         feeds: all that are declared.
-        endpoints: where sources are, which tell which rows are later ones.
+        locate: tells where sources and the registry are; asked only if one of them is needed.
         request: whose rows.
         tell: told of each step.
         warm: the session that computes gold; by default that of the streams, or one is started.
@@ -93,14 +95,14 @@ def erase(
                 "another erasure is under way",
                 "Wait until it is done, or name its values together in one file (`--values`)",
             )
-        return _Run(settings, feeds, endpoints, request, tell, warm).run()
+        return _Run(settings, feeds, locate, request, tell, warm).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     settings: Settings
     feeds: Sequence[Feed]
-    endpoints: Endpoints
+    locate: Callable[[], Endpoints]
     request: Request
     tell: Callable[[str], None]
     warm: Warm | None
@@ -110,6 +112,7 @@ class _Run:
         with open_lake(self.settings) as context:
             noted = self._noted(context)
             done.erasures = [one.erasure for one in noted]
+            done.wanted = [one.wanted for one in noted if one.wanted]
             self._pass_fences(context)
             if noted:
                 self._await_demux(context, noted, done)
@@ -141,7 +144,7 @@ class _Run:
             asked = open_requests(context.committer)
         ledger, cuts = ledger_of(context), {}
         if asked.get(Later.KEEP):
-            cuts = cuts_of(self.feeds, self.endpoints, context.lake)
+            cuts = cuts_of(self.feeds, self.locate(), context.lake)
         key = self.settings.masking.key_bytes
         noted: list[Noted] = []
         for later, wanted in asked.items():
@@ -179,17 +182,22 @@ class _Run:
     def _take_out(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
         ledger = ledger_of(context)
         with turn(self.settings.state_dir, REDO_TURN):
-            take_out = TakeOut(context=context, ledger=ledger, feeds=self.feeds, tell=self.tell)
-            decoded = {feed.feed: self._decoded(context, feed, noted) for feed in self.feeds}
-            done.erasures = [take_out.run(one, decoded, done.taken) for one in noted]
+            decoding = Decoding(
+                settings=self.settings,
+                context=context,
+                locate=self.locate,
+                session=self.warm.session if self.warm else None,
+            )
+            take_out = TakeOut(
+                context=context,
+                ledger=ledger,
+                feeds=self.feeds,
+                decoding=decoding,
+                tell=self.tell,
+            )
+            done.erasures = [take_out.run(one, done.taken) for one in noted]
             for erasure, removals in swept_rows(context, ledger, self.feeds):
                 take_out.remove(erasure, removals, done.taken)
-
-    def _decoded(
-        self, context: LakeContext, feed: Feed, noted: Sequence[Noted]
-    ) -> Mapping[str, Spans]:
-        session = self.warm.session if self.warm else None
-        return only_decoded(self.settings, context, feed, self.endpoints, noted, session)
 
     def _close_requests(self, context: LakeContext, noted: Sequence[Noted]) -> None:
         for later in Later:

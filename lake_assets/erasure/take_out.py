@@ -1,16 +1,16 @@
 """One erasure's rows of all feeds: found, noted where they are, and taken out of every table."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.catalog import tables_of
 from lake_assets.erasure.dead_letters import deliveries_in, erase_letters
+from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.find import Search
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
 from lake_assets.model.erasures import Erasure, ErasureState
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.erasure_ledger import ErasureLedger
@@ -40,11 +40,10 @@ class TakeOut:
     context: LakeContext
     ledger: ErasureLedger
     feeds: Sequence[Feed]
+    decoding: Decoding
     tell: Callable[[str], None]
 
-    def run(
-        self, noted: Noted, decoded: Mapping[str, Mapping[str, Spans]], done: TakenOut
-    ) -> Erasure:
+    def run(self, noted: Noted, done: TakenOut) -> Erasure:
         """Take one erasure's rows out; does nothing where it was done before.
 
         Where rows are is noted before the first one goes, and so are the tables that have some: a
@@ -52,7 +51,6 @@ class TakeOut:
 
         Args:
             noted: the erasure.
-            decoded: by feed and erasure, rows that were found by decoding.
             done: is told what left.
 
         Raises:
@@ -60,9 +58,7 @@ class TakeOut:
             CommitConflictError: others keep rewriting a table.
             LakeError: the lake cannot be read or written.
         """
-        removals = [
-            self._found(feed, noted, decoded.get(feed.feed, {}), done) for feed in self.feeds
-        ]
+        removals = [self._found(feed, noted, done) for feed in self.feeds]
         return self.remove(noted.erasure, removals, done)
 
     def remove(self, erasure: Erasure, removals: Sequence[Removal], done: TakenOut) -> Erasure:
@@ -84,15 +80,13 @@ class TakeOut:
         done.touched |= self._called(removed.rows)
         return removed
 
-    def _found(
-        self, feed: Feed, noted: Noted, decoded: Mapping[str, Spans], done: TakenOut
-    ) -> Removal:
+    def _found(self, feed: Feed, noted: Noted, done: TakenOut) -> Removal:
         self.tell(f"looking for rows of feed {feed.feed!r}")
         rows = Search(context=self.context, feed=feed, matching=noted.matching).run()
         done.files_read += rows.read
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
-        rows.origins.add_spans(decoded.get(noted.erasure.id, {}))
+        rows.origins.add_spans(self.decoding.rows(feed, noted, rows.origins))
         if rows.origins.spans != before:
             self.ledger.record(feed.feed, noted.erasure.id, rows.origins.spans)
         return Removal(

@@ -46,10 +46,10 @@ def forget(lake):
         given = Request(
             wanted=[Wanted(column="gamer_id", values=values)] if values else [], **chosen
         )
-        feeds, endpoints = [lake.feed], lake.topic.endpoints
+        feeds = [lake.feed]
         with open_lake(lake.settings, lake.spark) as context:
             warm = Warm(session=lake.spark, context=context)
-            return erase(lake.settings, feeds, endpoints, given, warm=warm)
+            return erase(lake.settings, feeds, lambda: lake.topic.endpoints, given, warm=warm)
 
     return go
 
