@@ -19,7 +19,7 @@ from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find_values import rows_where
 from lake_assets.erasure.note import Noted
-from lake_assets.erasure.wanted import somewhere_in
+from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
@@ -81,12 +81,11 @@ class Decoding:
         self, feed: Feed, bronze: DeltaTable, noted: Noted, known: Origins
     ) -> list[DataFile]:
         """Files of bronze with a value in a payload of a row that nobody knows of."""
-        log, pattern = log_of(self.context.lake, bronze_of(feed.feed)), _pattern(noted)
-        return rows_where(log, bronze, ["value"], pattern, origin_of(feed), known).files
-
-
-def _pattern(noted: Noted) -> str:
-    return somewhere_in(noted.matching.plain)
+        log, patterns = (
+            log_of(self.context.lake, bronze_of(feed.feed)),
+            patterns_of(noted.matching.plain),
+        )
+        return rows_where(log, bronze, ["value"], patterns, origin_of(feed), known).files
 
 
 def hides_rows(feed: Feed) -> bool:

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -95,11 +96,11 @@ def rows_where(
     log: TableLog,
     handle: DeltaTable,
     columns: Sequence[str],
-    pattern: str,
+    patterns: Sequence[str],
     origin: OriginColumns,
     known: Origins | None = None,
 ) -> FoundRows:
-    """The feed's rows of a table one of whose texts has a match (RE2), but for known ones.
+    """The feed's rows of a table one of whose texts matches a pattern (RE2), but for known ones.
 
     Raises:
         LakeError: a file cannot be read.
@@ -116,7 +117,7 @@ def rows_where(
         ]
 
     def test(found: pa.ChunkedArray) -> pa.ChunkedArray:
-        return pc.match_substring_regex(found, pattern)
+        return reduce(pc.or_, (pc.match_substring_regex(found, pattern) for pattern in patterns))
 
     return _read(log, files, columns, test, origin, known)
 
