@@ -5,7 +5,7 @@ name.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -153,6 +153,10 @@ class Within:
 
     spans: Spans
     origin: OriginColumns
+    _bounds: dict[Place, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What `mask` has made of spans: there may be many, and it is asked for each batch."""
 
     def columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of a row's identity."""
@@ -162,12 +166,18 @@ class Within:
         """True in each of the partition's spans."""
         mask = np.zeros(rows.num_rows, dtype=np.bool_)
         for place, here, offsets in _by_place(rows, self.origin):
-            if spans := self.spans.get(place):
-                firsts, ends = np.array(sorted(spans), dtype=np.int64).T
-                # Of the spans that begin before an offset, the one that ends last has it or none.
+            if self.spans.get(place):
+                firsts, ends = self._bounds_of(place)
                 last = np.searchsorted(firsts, offsets, side="right") - 1
-                mask[here] = (last >= 0) & (offsets < np.maximum.accumulate(ends)[last])
+                mask[here] = (last >= 0) & (offsets < ends[last])
         return mask
+
+    def _bounds_of(self, place: Place) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """First offsets in their order, and how far those that begin until there reach."""
+        if place not in self._bounds:
+            firsts, ends = np.array(sorted(self.spans[place]), dtype=np.int64).T
+            self._bounds[place] = firsts, np.maximum.accumulate(ends)
+        return self._bounds[place]
 
 
 @dataclass(frozen=True, slots=True)

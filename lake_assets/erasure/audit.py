@@ -1,8 +1,12 @@
 """What a lake tells of its erasures: who was erased is told by keyed hashes alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lake_assets.delta.log_history import open_table, rows_of
+from lake_assets.model.erasures import ErasureState
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import ERASURE_REQUESTS, erased_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.erasure_ledger import ErasureLedger
 from lake_assets.storage.open_store import lake_of
@@ -30,6 +34,23 @@ def audit(settings: Settings) -> list[dict[str, Any]]:
         }
         for one in ledger.read().every
     ]
+
+
+def has_work(settings: Settings, feeds: Sequence[Feed]) -> bool:
+    """Whether somebody asks for an erasure, one is not done, or raw rows were left out by one.
+
+    Raises:
+        LakeError: the lake cannot be read.
+    """
+    lake = lake_of(settings)
+    requests = open_table(lake, ERASURE_REQUESTS)
+    if requests is not None and rows_of(requests):
+        return True
+    erasures = audit(settings)
+    if any(one["state"] != ErasureState.DONE for one in erasures):
+        return True
+    tables = (open_table(lake, erased_of(feed.feed)) for feed in feeds) if erasures else ()
+    return any(table is not None and rows_of(table) for table in tables)
 
 
 def recorded(one: Mapping[str, Any]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.tables import TableRef, bronze_of, erased_of, landed_of, quarantine_of
+from lake_assets.model.transforms import generators_in
 from lake_assets.parquet.data_file import write_file
 from lake_assets.silver.noted_change import change_tables, silver_tables, tables_aside
 from lake_assets.spark.lake_context import LakeContext
@@ -91,7 +92,7 @@ class Removal:
         lake, feed, origins = self.context.lake, self.feed, self._origins()
         journal = reprocess_journal(lake, feed)
         aside = self._aside()
-        has_several = bool(feed.select or feed.selects)
+        has_several = bool(generators_in(feed.select))
         parts = [
             TableChange(
                 table=table,

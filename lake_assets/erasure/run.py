@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
@@ -42,7 +43,7 @@ class Request:
     later: Later = Later.DROP
     is_of_table: bool = False
     is_again: bool = False
-    """Go on with what is not done, by hashes alone, and take out raw rows that came since."""
+    """Go on with what is not done as well, by hashes alone."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -50,6 +51,9 @@ class Erased:
     """What an erasure did."""
 
     erasures: list[Erasure] = field(default_factory=list)
+    wanted: list[Wanted] = field(default_factory=list, repr=False)
+    """The values, as far as they are known."""
+
     taken: TakenOut = field(default_factory=TakenOut)
     refreshed: list[str] = field(default_factory=list)
     """Gold tables that were computed anew."""
@@ -62,7 +66,7 @@ class Erased:
 def erase(
     settings: Settings,
     feeds: Sequence[Feed],
-    endpoints: Endpoints,
+    locate: Callable[[], Endpoints],
     request: Request,
     *,
     tell: Callable[[str], None] = lambda _: None,
@@ -73,7 +77,7 @@ def erase(
     Args:
         settings: where the lake is.
         feeds: all that are declared.
-        endpoints: where sources are, which tell which rows are later ones.
+        locate: tells where sources and the registry are; asked only if one of them is needed.
         request: whose rows.
         tell: told of each step.
         warm: the session that computes gold; by default that of the streams, or one is started.
@@ -91,14 +95,14 @@ def erase(
                 "another erasure is under way",
                 "Wait until it is done, or name its values together in one file (`--values`)",
             )
-        return _Run(settings, feeds, endpoints, request, tell, warm).run()
+        return _Run(settings, feeds, locate, request, tell, warm).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     settings: Settings
     feeds: Sequence[Feed]
-    endpoints: Endpoints
+    locate: Callable[[], Endpoints]
     request: Request
     tell: Callable[[str], None]
     warm: Warm | None
@@ -108,6 +112,7 @@ class _Run:
         with open_lake(self.settings) as context:
             noted = self._noted(context)
             done.erasures = [one.erasure for one in noted]
+            done.wanted = [one.wanted for one in noted if one.wanted]
             self._pass_fences(context)
             if noted:
                 self._await_demux(context, noted, done)
@@ -133,24 +138,29 @@ class _Run:
             yield context
 
     def _noted(self, context: LakeContext) -> list[Noted]:
-        ledger = ledger_of(context)
-        if self.request.is_again:
-            found = ledger.read()
-            every = (one for one in found.every if one.state is not ErasureState.DONE)
-            return [Noted(erasure=one, matching=matching_of(one, found.key, None)) for one in every]
         asked = {self.request.later: list(self.request.wanted)}
         if self.request.is_of_table:
             make_table(context.committer)
             asked = open_requests(context.committer)
-        cuts = {}
-        if Later.KEEP in asked:
-            cuts = cuts_of(self.feeds, self.endpoints, context.lake)
+        ledger, cuts = ledger_of(context), {}
+        if asked.get(Later.KEEP):
+            cuts = cuts_of(self.feeds, self.locate(), context.lake)
         key = self.settings.masking.key_bytes
-        noted = []
+        noted: list[Noted] = []
         for later, wanted in asked.items():
             noted += note(ledger, wanted, later, cuts if later is Later.KEEP else {}, key)
-        self.tell("noted: rows that come from now on are judged by it")
-        return noted
+        if noted:
+            self.tell("noted: rows that come from now on are judged by it")
+        return [*noted, *self._open(ledger, noted)] if self.request.is_again else noted
+
+    def _open(self, ledger: ErasureLedger, noted: Sequence[Noted]) -> list[Noted]:
+        """Those that are not done, by their hashes alone."""
+        found, known = ledger.read(), {one.erasure.id for one in noted}
+        return [
+            Noted(erasure=one, matching=matching_of(one, found.key, None))
+            for one in found.every
+            if one.state is not ErasureState.DONE and one.id not in known
+        ]
 
     def _pass_fences(self, context: LakeContext) -> None:
         with turn(self.settings.state_dir, REDO_TURN):
@@ -172,7 +182,19 @@ class _Run:
     def _take_out(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
         ledger = ledger_of(context)
         with turn(self.settings.state_dir, REDO_TURN):
-            take_out = TakeOut(context=context, ledger=ledger, feeds=self.feeds, tell=self.tell)
+            decoding = Decoding(
+                settings=self.settings,
+                context=context,
+                locate=self.locate,
+                session=self.warm.session if self.warm else None,
+            )
+            take_out = TakeOut(
+                context=context,
+                ledger=ledger,
+                feeds=self.feeds,
+                decoding=decoding,
+                tell=self.tell,
+            )
             done.erasures = [take_out.run(one, done.taken) for one in noted]
             for erasure, removals in swept_rows(context, ledger, self.feeds):
                 take_out.remove(erasure, removals, done.taken)

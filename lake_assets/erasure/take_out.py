@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.catalog import tables_of
 from lake_assets.erasure.dead_letters import deliveries_in, erase_letters
+from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.find import Search
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
@@ -39,6 +40,9 @@ class TakeOut:
     context: LakeContext
     ledger: ErasureLedger
     feeds: Sequence[Feed]
+    decoding: Decoding | None
+    """None where nobody can decode: rows that nothing else tells of stay."""
+
     tell: Callable[[str], None]
 
     def run(self, noted: Noted, done: TakenOut) -> Erasure:
@@ -84,6 +88,8 @@ class TakeOut:
         done.files_read += rows.read
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
+        if self.decoding is not None:
+            rows.origins.add_spans(self.decoding.rows(feed, noted, rows.origins))
         spans = noted.erasure.concerned(feed.feed, rows.origins.spans)
         if spans != before:
             self.ledger.record(feed.feed, noted.erasure.id, spans)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -10,9 +10,11 @@ import pyarrow as pa
 from lake_assets.errors import ErasureError
 from lake_assets.model.erasures import digest_of
 
-_LONG_ENOUGH = 4
-"""Characters of a text that are looked for anywhere in a payload; a shorter one is looked for where
-no letter or digit is beside it, as it would be found in most payloads else."""
+_LONGEST = 8_000
+"""Characters of an expression that looks for several values: RE2 gives up its automaton for longer
+ones, and takes hundreds of times as long."""
+
+_SEVEN_BITS = 0x7F
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,21 +95,36 @@ def _bounds(kind: pa.DataType) -> tuple[int, int]:
     return 0, (1 << bits) - 1
 
 
-def somewhere_in(values: Iterable[str]) -> str:
-    """A regular expression (RE2) that finds one of the values in a payload or a text.
+def patterns_of(values: Iterable[str]) -> tuple[str, ...]:
+    """Regular expressions (RE2), one of which finds each of the values in a payload or a text.
 
-    Whole numbers are found where no digit is beside them, and short texts where no letter or digit
-    is; others anywhere, also as JSON writes them.
+    A value is found where no letter or digit is beside it, as it is or as JSON writes it, and where
+    its length is before it, as Protobuf and Avro write texts.
     """
-    parts = []
+    patterns, length = [""], 0
     for value in values:
-        if re.fullmatch(r"-?[0-9]+", value):
-            parts.append(f"(^|[^0-9]){value}([^0-9]|$)")
-            continue
-        as_json = (json.dumps(value, ensure_ascii=a)[1:-1] for a in (True, False))
-        written = dict.fromkeys([value, *as_json])
-        for one in written:
-            text = re.escape(one)
-            short = f"(^|[^0-9A-Za-z]){text}([^0-9A-Za-z]|$)"
-            parts.append(text if len(value) >= _LONG_ENOUGH else short)
-    return "|".join(parts)
+        part = "|".join(_parts(value))
+        if length + len(part) > _LONGEST and patterns[-1]:
+            patterns, length = [*patterns, ""], 0
+        patterns[-1] = f"{patterns[-1]}|{part}" if patterns[-1] else part
+        length += len(part)
+    return tuple(pattern for pattern in patterns if pattern)
+
+
+def _parts(value: str) -> Iterator[str]:
+    as_json = (json.dumps(value, ensure_ascii=escapes)[1:-1] for escapes in (True, False))
+    for one in dict.fromkeys([value, *as_json]):
+        yield f"(^|[^0-9A-Za-z_]){re.escape(one)}([^0-9A-Za-z_]|$)"
+    size = len(value.encode())
+    for before in (_varint(size), _varint(2 * size)):
+        yield "".join(f"\\x{{{byte:x}}}" for byte in before) + re.escape(value)
+
+
+def _varint(number: int) -> bytes:
+    """The last byte of a length as both formats write it; those before it have other bits."""
+    found = bytearray()
+    while number > _SEVEN_BITS:
+        found.append(number & _SEVEN_BITS | (_SEVEN_BITS + 1))
+        number >>= 7
+    found.append(number)
+    return bytes(found[-1:])

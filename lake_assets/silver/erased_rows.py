@@ -116,16 +116,17 @@ class RowEraser:
             batch: the same rows, with where they came from.
             columns: what these are called in it.
         """
-        ids: list[str | None] = [None] * batch.num_rows
+        ids: dict[int, str] = {}
         for rows in shown:
             for name in rows.schema.names:
                 digests = self._by_column.get(name.lower())
                 if digests is None:
                     continue
                 for row, erasures in self._hits(name, rows[name], digests):
-                    if ids[row] is None:
-                        ids[row] = self._concerned(erasures, batch, row, columns)
-        return _Found(ids)
+                    found = self._concerned(erasures, batch, row, columns)
+                    if found is not None:
+                        ids.setdefault(row, found)
+        return _Found(ids, batch.num_rows)
 
     def _hits(
         self, name: str, values: pa.Array, digests: Mapping[str, tuple[Erasure, ...]]
@@ -161,17 +162,20 @@ class RowEraser:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """By row, the erasure that its value is of."""
+    """The erasures that rows are erased by."""
 
-    by_row: list[str | None]
+    by_row: Mapping[int, str]
+    rows: int
 
     @property
     def ids(self) -> pa.Array:
-        return pa.array(self.by_row, pa.string())
+        return pa.array(map(self.by_row.get, range(self.rows)), pa.string(), size=self.rows)
 
     @property
     def mask(self) -> Mask:
-        return np.array([one is not None for one in self.by_row], dtype=np.bool_)
+        mask = np.zeros(self.rows, dtype=np.bool_)
+        mask[[*self.by_row]] = True
+        return mask
 
     def placed(self, batch: pa.RecordBatch, is_erased: Mask, erased: int) -> pa.RecordBatch:
         """The batch with these rows in the table of erased ones, each once."""

@@ -21,7 +21,12 @@ from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.quarantine import Reason
-from lake_assets.model.tables import TableRef, erased_of, quarantine_of, waiting_of
+from lake_assets.model.tables import (
+    TableRef,
+    erased_of,
+    quarantine_of,
+    waiting_of,
+)
 from lake_assets.silver.deduplicate_again import unique_again
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_job import Job
@@ -68,15 +73,15 @@ class Redo:
             ExpectationFailedError: rows violate an expectation that fails; nothing was moved.
             CommitConflictError: others keep rewriting a table; the next start finishes it.
         """
-        files = self._active(self._quarantine)
+        files = self.files_in(self._quarantine)
         if not files:
             return Redone(rows={}, removed={})
-        rows = self._read(self._quarantine, files)
+        rows = self.rows_in(self._quarantine, files)
         reason = F.coalesce("reason", F.lit(""))
         rows = rows.where(reason != Reason.BAD_FILE.value)  # they have nothing to decode
         if not with_skipped:
             rows = rows.where(reason != Reason.SKIPPED.value)
-        job, demuxed = self.demux.derive(self._given(rows), _scope(keys, Refused.NONE))
+        job, demuxed = self.demux.derive(self.given(rows), _scope(keys, Refused.NONE))
         if keys is not None:
             job.ensure_undivided(demuxed)
         self._stop_if_failing([(job, demuxed)])
@@ -95,14 +100,14 @@ class Redo:
         """
         waiting = waiting_of(self.demux.feed.feed)
         with self.demux.alone:
-            files = self._active(waiting)
+            files = self.files_in(waiting)
             if skip_all:
                 context, feed = self.demux.context, self.demux.feed
                 left = set_aside(context, feed, files, None, skip_all, waiting)
                 written = {self._quarantine: Written(files=left)} if left else {}
                 demuxed = Demuxed(written=written, outcomes={})
             else:
-                rows = self._given(self._read(waiting, files))
+                rows = self.given(self.rows_in(waiting, files))
                 job, demuxed = self.demux.derive(rows, skip_failing=skip_failing)
                 self._stop_if_failing([(job, demuxed)])
             # Some may have been dropped, so all that were read leave, and not those that came in.
@@ -129,13 +134,13 @@ class Redo:
         # Where rows were that are erased stays known, also of those that bronze has no more.
         aside = {*self._aside()} - {erased_of(self.demux.feed.feed)}
         if keys is None:
-            job, demuxed = self.demux.derive(self._given(bronze.rows))
+            job, demuxed = self.demux.derive(self.given(bronze.rows))
             self._stop_if_failing([(job, demuxed)])
             derived = map(self.demux.feed.silver_table, job.plan.keys)
             tables = {*derived, *self._silver(), *aside}
             leaving = dict.fromkeys((*tables, self._quarantine), bronze.range)
             return _told(self._change(demuxed, leaving, record), bronze)
-        given = self._given(bronze.rows)
+        given = self.given(bronze.rows)
         parts = [self.demux.derive(given, _scope(keys, Refused.JUDGED))]
         parts[0][0].ensure_undivided(parts[0][1])
         chosen = {self.demux.feed.silver_table(key): bronze.range for key in keys}
@@ -153,7 +158,7 @@ class Redo:
     def _origin(self) -> OriginColumns:
         return origin_of(self.demux.feed)
 
-    def _given(self, rows: DataFrame) -> Rows:
+    def given(self, rows: DataFrame) -> Rows:
         """Rows as demux reads them; headers as text, in which they come to Python quickly."""
         # Quarantine has no keys, and no headers before they were the feed's to keep.
         names = [n for n in demux_names(self.demux.feed) if n in {*rows.columns, HEADERS}]
@@ -186,7 +191,7 @@ class Redo:
             # Those that are one of the keys' as well were derived with them.
             return Scope(keys=tuple(key not in keys for key in known), is_any=False)
 
-        return [self.demux.derive(self._given(rows), others)]
+        return [self.demux.derive(self.given(rows), others)]
 
     def _stop_if_failing(self, done: Sequence[tuple[Job, Demuxed]]) -> None:
         for job, demuxed in done:
@@ -248,10 +253,11 @@ class Redo:
             removed={table.name: count for table, count in changed.removed.items() if count},
         )
 
-    def _active(self, table: TableRef) -> list[DataFile]:
+    def files_in(self, table: TableRef) -> list[DataFile]:
+        """Those of a table's newest version."""
         return active_files(self.demux.context.committer.fresh(table))
 
-    def _read(self, table: TableRef, files: Sequence[DataFile]) -> DataFrame:
+    def rows_in(self, table: TableRef, files: Sequence[DataFile]) -> DataFrame:
         """The feed's own rows of some files, the origin's columns under bronze's names."""
         schema = pa.schema(self.demux.context.committer.fresh(table).schema())
         return own_rows(self.session, self._log(table), schema, files, self._origin)

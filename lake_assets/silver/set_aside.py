@@ -11,7 +11,7 @@ import pyarrow as pa
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import read_file
 from lake_assets.delta.deletion_vectors import kept_rows, without_deleted
-from lake_assets.delta.origins import RowSet
+from lake_assets.delta.origins import RowSet, Within
 from lake_assets.delta.table_log import log_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.quarantine import Reason
@@ -65,9 +65,14 @@ def _rows(
 ) -> Iterator[pa.Table]:
     log = log_of(context.lake, table)
     kept = kept_rows(log, context.committer.fresh(table))
+    # Whose value is erased nobody knows of what is not decoded; a requeue does.
+    spans = context.erasures.spans(feed.feed) if context.erasures else {}
+    erased = Within(spans, feed.source.origin) if spans else None
     for file in files:
         rows = read_file(log, file, read_names(feed))
         rows = without_deleted(rows, kept.get(log.data_file(file.path)))
+        if erased is not None:
+            rows = rows.filter(pa.array(~erased.mask(rows)))
         yield rows if keep is None else rows.filter(pa.array(keep.mask(rows)))
 
 

@@ -41,6 +41,11 @@ def note_of(state_dir: Path, place: str) -> BackupNote:
     return _read(state_dir).get(place, BackupNote())
 
 
+def noted_places(state_dir: Path) -> list[str]:
+    """Where backups went or are to go, as whoever noted it named it."""
+    return list(_read(state_dir))
+
+
 def is_last_of_a_place(state_dir: Path, number: int, made_at: float) -> bool:
     """Whether the last good backup of some place has this number and time, as `note_made` gets."""
     notes = _read(state_dir).values()

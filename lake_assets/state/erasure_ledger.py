@@ -177,6 +177,15 @@ class ErasureLedger:
         self.lake.sync(folder / f"{name}.json")
         self.touch()
 
+    def forget(self, feed: str) -> None:
+        """Know no places of a feed any more: its rows get other offsets, and values alone tell.
+
+        Raises:
+            LakeError: the lake cannot be written.
+        """
+        self.lake.delete_folder(self._spans_folder(feed))
+        self.touch()
+
     def _spans_folder(self, feed: str) -> LakeUri:
         return self.lake.root / FOLDER / ROWS / feed
 

@@ -4,15 +4,17 @@ They run beside the live streams, in a process of their own. What changes is `si
 work.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from lake_assets.delta.catalog import ensure_known, keys_found
+from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files, ensure_files_exist
 from lake_assets.delta.log_history import open_table
 from lake_assets.delta.offset_range import Range
@@ -22,11 +24,13 @@ from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Spans
 from lake_assets.model.tables import Layer, bronze_of, quarantine_of
 from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import Position
+from lake_assets.silver.find_erased import find_erased
 from lake_assets.silver.lay_out_tables import lay_out_tables
 from lake_assets.silver.redone import Redone
 from lake_assets.silver.reprocess import Redo
@@ -221,6 +225,24 @@ def _ensure_files(redo: Redo) -> None:
         ensure_files_exist(table, log_of(context.lake, table), active_files(handle))
 
 
+def erased_by_decoding(
+    settings: Settings,
+    feed: Feed,
+    endpoints: Endpoints,
+    bronze: Sequence[DataFile],
+    *,
+    aside: bool,
+    session: SparkSession | None = None,
+) -> Mapping[str, Spans]:
+    """As `find_erased`, with Spark started unless it is given; the turn is the caller's.
+
+    Raises:
+        LakeAssetsError: Spark, the registry or the lake cannot be used.
+    """
+    with _redo(settings, feed, endpoints, session=session) as redo:
+        return find_erased(redo, bronze, aside=aside)
+
+
 def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> None:
     """Finish a requeue or a rebuild that died between two commits, unless another is under way.
 
@@ -235,9 +257,14 @@ def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> 
 
 @contextmanager
 def _redo(
-    settings: Settings, feed: Feed, endpoints: Endpoints, *, rotates: bool = False
+    settings: Settings,
+    feed: Feed,
+    endpoints: Endpoints,
+    *,
+    rotates: bool = False,
+    session: SparkSession | None = None,
 ) -> Iterator[Redo]:
-    session = start_session(settings, ensure_runtime(settings))
+    is_own, session = session is None, session or start_session(settings, ensure_runtime(settings))
     try:
         payload_format = format_with(settings, endpoints, feed, session, rotates=rotates)
         with open_lake(settings, session) as context:
@@ -257,4 +284,5 @@ def _redo(
                 journal=reprocess_journal(context.lake, feed),
             )
     finally:
-        session.stop()
+        if is_own:
+            session.stop()

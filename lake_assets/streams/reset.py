@@ -12,6 +12,7 @@ from lake_assets.model.flows import beside_it, is_shared
 from lake_assets.model.retention import Reset
 from lake_assets.model.tables import Layer, TableRef, bronze_of
 from lake_assets.settings.schema import Settings
+from lake_assets.state.erasure_ledger import ErasureLedger
 from lake_assets.state.files import streams_lock, turn
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
@@ -77,6 +78,9 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             journal.unlink()
         for noted in state_dir.glob(f"batches/{feed.feed}-*"):
             noted.unlink()  # of batches that there are no more
+        if feed.source.is_indexed:
+            # Before the index goes: the next one gives other rows the offsets of erased ones.
+            ErasureLedger(lake, state_dir).forget(feed.feed)
         dropped = list(reversed(tables_of(lake, feed)))
         for table in dropped:
             drop_table(lake, table)

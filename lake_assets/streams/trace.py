@@ -32,11 +32,13 @@ from lake_assets.model.tables import (
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.duplicate_rows import FIRST_FEED, first_names, first_of
 from lake_assets.sources.catalog import source_of
+from lake_assets.state.erasure_ledger import ErasureLedger
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 from lake_assets.streams.progress import demux_position, ingested_offsets
 from lake_assets.streams.trace_words import in_gap, words
 from lake_assets.streams.whereabouts import (
+    BY_PLACE,
     DEAD_LETTER,
     DELIVERED,
     DUPLICATE,
@@ -78,11 +80,13 @@ def trace(settings: Settings, feed: Feed, origin: Origin, endpoints: Endpoints |
         *(() if feed.has_silver else _sent(lake_of(settings), feed, origin)),
     ]
     places = (*bronze, *refined)
-    gap = None if places else _gap_of(lake_of(settings), feed, origin)
+    is_erased = not places and _was_erased(settings, feed, origin)
+    gap = None if places or is_erased else _gap_of(lake_of(settings), feed, origin)
     end = None
-    if not places and gap is None and not _is_passed(origin, progress):
+    if not (places or is_erased or gap or _is_passed(origin, progress)):
         end = _end_of(lake_of(settings), feed, endpoints, origin)
-    whereabouts = decide(origin, progress, places, end=end, is_in_gap=gap is not None)
+    decided = decide(origin, progress, places, end=end, is_in_gap=gap is not None)
+    whereabouts = Whereabouts.ERASED if is_erased else decided
     return Trace(
         feed=feed.feed,
         origin=origin,
@@ -152,6 +156,13 @@ def _end_of(lake: Store, feed: Feed, endpoints: Endpoints | None, origin: Origin
         return None
 
 
+def _was_erased(settings: Settings, feed: Feed, origin: Origin) -> bool:
+    """Whether it is noted that a row there was erased, which no table has any more."""
+    ledger = ErasureLedger(lake_of(settings), settings.state_dir)
+    spans = ledger.spans(feed.feed).get((origin.name, origin.partition), ())
+    return any(first <= origin.offset < end for first, end in spans)
+
+
 def _gap_of(lake: Store, feed: Feed, origin: Origin) -> RecordedGap | None:
     return next((g for g in recorded_gaps(lake, feed.feed) if g.gap.has(origin)), None)
 
@@ -200,7 +211,7 @@ def _erased(lake: Store, feed: Feed, origin: Origin) -> list[Place]:
             table,
             row,
             reason=ERASED,
-            detail=f"by {row.row['erasure'] or 'where it is, since it was before'}",
+            detail=f"by {row.row['erasure'] or BY_PLACE}",
             at=row.row["erased_at"],
         )
         for row in _find(lake, table, feed.source.origin.key_of(origin), ["erasure", "erased_at"])

@@ -6,7 +6,14 @@ from lake_assets.logs.gaps import RecordedGap
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import GapReason
-from lake_assets.streams.whereabouts import DEAD_LETTER, DELIVERED, Place, Progress, Whereabouts
+from lake_assets.streams.whereabouts import (
+    BY_PLACE,
+    DEAD_LETTER,
+    DELIVERED,
+    Place,
+    Progress,
+    Whereabouts,
+)
 
 
 def in_gap(recorded: RecordedGap, feed: Feed) -> str:
@@ -62,7 +69,7 @@ def words(
             f"in quarantine: {last.reason if last else None} ({last.detail if last else None})"
         ),
         Whereabouts.DUPLICATE: f"a duplicate {last.detail if last else None}, which stays",
-        Whereabouts.ERASED: f"erased: {last.detail if last else None}",
+        Whereabouts.ERASED: f"erased, {last.detail if last else f'by {BY_PLACE}'}",
         Whereabouts.DROPPED: f"dropped: demuxed, and in no table; {dropped}",
     }[whereabouts]
 

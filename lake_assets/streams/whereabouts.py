@@ -18,6 +18,9 @@ DUPLICATE = "duplicate"
 ERASED = "erased"
 """`Place.reason` of a row that is erased."""
 
+BY_PLACE = "where it is: a row there was erased"
+"""By what a row is erased that came again, of which nothing else is known."""
+
 
 class Whereabouts(StrEnum):
     """Where a message is."""

@@ -9,12 +9,14 @@ from deltalake import DeltaTable
 from lake_assets.erasure.run import Request, erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.gold.run import Warm
-from lake_assets.model.erasures import ErasureState
-from lake_assets.model.tables import TableRef
+from lake_assets.model.erasures import ErasureState, Later
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.tables import TableRef, bronze_of, erased_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.refresh import refresh_gold
-from lake_assets_tests.events import AT, framed
+from lake_assets_tests.events import AT, Topic, framed
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -44,10 +46,10 @@ def forget(lake):
         given = Request(
             wanted=[Wanted(column="gamer_id", values=values)] if values else [], **chosen
         )
-        feeds, endpoints = [lake.feed], lake.topic.endpoints
+        feeds = [lake.feed]
         with open_lake(lake.settings, lake.spark) as context:
             warm = Warm(session=lake.spark, context=context)
-            return erase(lake.settings, feeds, endpoints, given, warm=warm)
+            return erase(lake.settings, feeds, lambda: lake.topic.endpoints, given, warm=warm)
 
     return go
 
@@ -96,3 +98,71 @@ def test_a_person_is_nowhere_and_everybody_else_is_where_they_were(lake, send, f
     assert everything(lake, ANN) == []
     again = forget(ANN)
     assert again.taken.rows == {}
+
+
+class WithoutAnn(StreamedLake):
+    """A lake whose feed drops rows of one gamer."""
+
+    @property
+    def feed(self):
+        dropping = Expectation(name="no_ann", sql=f"gamer_id <> '{ANN}'", action=Action.DROP)
+        return self.topic.feed(expectations=(dropping,))
+
+
+class TestDropped:
+    @pytest.fixture
+    def lake(self, spark, services, settings):
+        return WithoutAnn(spark, settings, Topic(services))
+
+    def test_rows_that_an_expectation_dropped_leave_bronze(self, lake, send, forget):
+        send(("uno", ANN), ("uno", BOB))
+        lake.stream()
+        assert silver_gamers(lake) == Counter({BOB: 1})
+        assert forget(ANN).taken.rows == {bronze_of("games").name: 1}
+        assert everything(lake, ANN) == []
+
+
+def test_rows_that_come_later_are_left_out_or_kept_as_it_was_asked(lake, send, forget):
+    send(("uno", ANN), ("uno", BOB))
+    lake.stream()
+    forget(ANN, later=Later.DROP)
+    forget(BOB, later=Later.KEEP)
+    send(("uno", ANN), ("uno", BOB), ("go_fish", ANN))
+    lake.stream()
+    assert silver(lake)["uno"] == Counter({BOB: 1})
+    erased = lake.places(erased_of("games"))
+    assert sum(erased.values()) == 2
+    assert everything(lake, ANN)  # bronze has them until they are swept
+    swept = forget(is_again=True)
+    assert swept.taken.rows == {bronze_of("games").name: 2}
+    assert everything(lake, ANN) == []
+    assert silver(lake)["uno"] == Counter({BOB: 1})
+
+
+def test_rows_that_wait_for_demux_are_told_and_left_out_when_it_comes(lake, send, forget):
+    send(("uno", ANN), ("uno", BOB))
+    lake.ingest()
+    done = forget(ANN)
+    assert [one.state for one in done.erasures] == [ErasureState.REMOVED]
+    assert "rows of its source are not in silver yet" in done.left[0]
+    lake.demux()
+    assert silver_gamers(lake) == Counter({BOB: 1})
+    again = forget(is_again=True)
+    assert [one.state for one in again.erasures] == [ErasureState.DONE]
+    assert everything(lake, ANN) == []
+
+
+def test_a_rebuild_and_a_requeue_bring_nobody_back(lake, send, forget):
+    send(("uno", ANN), ("uno", BOB), bad=[b"bad " + ANN.encode(), b"bad"])
+    lake.stream()
+    forget(ANN)
+    lake.rebuild()
+    with lake.redo() as redo:
+        redo.requeue()
+    assert silver_gamers(lake) == Counter({BOB: 1})
+    assert sum(lake.quarantine.values()) == 1
+    assert everything(lake, ANN) == []
+
+
+def silver_gamers(lake):
+    return gamers(lake, silver_of("uno"))

@@ -11,6 +11,7 @@ from lake_assets.errors import LakeError
 from lake_assets.model.erasures import Erasures, Later, digest_of
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.tables import erased_of, quarantine_of
+from lake_assets.model.transforms import Mask
 from lake_assets.silver.mask_values import Masks
 from lake_assets.silver.value_texts import texts_of
 from lake_assets.spark.lake_context import open_lake
@@ -142,7 +143,7 @@ def test_expectations_do_not_judge_erased_rows(silver, sql):
 
 def test_a_hidden_column_is_judged_by_what_it_hides_and_by_what_shows(silver):
     tracker = declared(mask={"person": "hash"})
-    shown = Masks(by_column={"person": "hash"}, key=KEY).hidden("person", pa.array(["bob"]))
+    shown = Masks(by_column={"person": Mask.HASH}, key=KEY).hidden("person", pa.array(["bob"]))
     erase(silver, "person", "ann", shown.to_pylist()[0])
     silver.take(tracker, one("ann"), one("bob"), one("cy"))
     assert offsets(silver.rows(tracker)) == [2]

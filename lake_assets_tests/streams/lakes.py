@@ -4,7 +4,7 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from lake_assets.streams.schemas import Schemas
 from lake_assets.streams.single_pass import SinglePass
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import silver_of
+
+Fence = Callable[[], AbstractContextManager[None]]
 
 Places = Counter[tuple[int, int]]
 """Partition and offset of rows, and how often each is there."""
@@ -95,13 +97,16 @@ class StreamedLake:
         return follower_of(pipeline, demux_of(pipeline, feed, schemas))
 
     def stream_in_one_job(
-        self, feed: Feed | None = None, prepared: Callable[[], None] = lambda: None
+        self,
+        feed: Feed | None = None,
+        prepared: Callable[[], None] = lambda: None,
+        fence: Fence = nullcontext,
     ) -> None:
         """As `lake-assets stream --until-caught-up`: batches that may go to silver at once do."""
         feed = feed or self.feed
         with self.pipeline() as pipeline:
             finish_interrupted(pipeline.context, self.settings, feed)
-            single_pass = SinglePass(session=self.spark)
+            single_pass = SinglePass(session=self.spark, fence=fence)
             query = start_ingest(pipeline, feed, until_caught_up=True, take=single_pass)
             try:
                 follower = self._follower(pipeline, feed)

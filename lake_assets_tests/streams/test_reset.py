@@ -4,11 +4,15 @@ from deltalake import write_deltalake
 
 from lake_assets.delta.commit_journal import journal_of
 from lake_assets.errors import FeedError
+from lake_assets.model.files_source import FilesSource
 from lake_assets.model.owners import Owner
 from lake_assets.model.retention import Reset
+from lake_assets.model.sources import Source
 from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.state.erasure_ledger import ErasureLedger
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.pipeline import checkpoint_of
 from lake_assets.streams.reset import reset_bronze
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
@@ -53,6 +57,17 @@ def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
     for feed, stays in (("games", False), ("fitness", True)):
         assert checkpoint_of(lake.state_dir, feed).exists() is stays
         assert journal_of(lake.state_dir, feed, "waiting").path.exists() is stays
+
+
+@pytest.mark.parametrize(("kind", "stays"), [("kafka", True), ("files", False)])
+def test_places_of_erased_rows_go_with_what_numbered_the_rows(lake, kind, stays):
+    files = Source(files=FilesSource(path="/games", format="jsonl"))
+    sources = {"kafka": GAMES.source, "files": files}
+    ledger = ErasureLedger(lake_of(lake), lake.state_dir)
+    ledger.record("games", "one", {("games", 0): [(1, 2)]})
+    update = {"reset": Reset.ALLOWED, "source": sources[kind]}
+    reset_bronze(lake, GAMES.model_copy(update=update))
+    assert bool(ledger.spans("games")) is stays
 
 
 def test_a_protected_feed_says_how_to_lift_it(lake):
