@@ -16,11 +16,15 @@ from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_notes import noted_places
+from lake_assets.state.lake_record import RECORD
 from lake_assets.storage.open_store import lake_of, store_of
 from lake_assets.storage.store import Store
 
 _AT_ONCE = 64 << 20
 """Bytes of an object below which it is got whole: one request in place of several."""
+
+_ARCHIVE = "package.tar.gz"
+"""Of the Python that executors get: it has programs, and no rows."""
 
 _TEMPORARY = ("spark-*", "blockmgr-*", "lake_assets*", "lake-assets-*")
 """Names of folders that Spark and we make among temporary files."""
@@ -82,6 +86,8 @@ class Place:
             for name in sorted(names):
                 path = here / name
                 if not path.is_file() or path.is_symlink():
+                    continue
+                if self.kind is Kind.SPILL and name == _ARCHIVE:
                     continue
                 below = path.relative_to(root).as_posix()
                 yield PlacedFile(
@@ -179,6 +185,7 @@ def _temporary(settings: Settings, folder: Path) -> Iterator[Place]:
         for name in _TEMPORARY:
             for found in sorted(each.glob(name)):
                 inside = found.absolute() in homes or homes & {*_parents(found)}
+                inside = inside or (found / RECORD).exists()  # a lake of its own
                 if found.is_dir() and not inside and os.access(found, os.R_OK):
                     yield Place(kind=Kind.SPILL, folder=found, apart=[*homes])
 
