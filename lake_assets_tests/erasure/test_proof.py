@@ -226,6 +226,19 @@ def test_it_is_found_in_the_name_of_a_file_and_not_told(lake):
     assert one.file.endswith(f"{UNO.relative}/…")
 
 
+def test_a_table_that_a_link_leads_to_is_looked_at_once(lake, settings, tmp_path):
+    elsewhere = tmp_path / "disk"
+    lake.path(UNO).rename(elsewhere)
+    lake.path(UNO).symlink_to(elsewhere)
+    (elsewhere / "back").symlink_to(settings.lake_dir)
+    (elsewhere / "part-planted.parquet").write_bytes(parquet(rows(PERSON)))
+    proof = prove(settings, [Wanted(column="g", values=(PERSON,))], KEY, temporary=NOWHERE)
+    assert {one.file for one in proof.scanned.findings} == {
+        str(lake.path(UNO) / "part-planted.parquet")
+    }
+    assert proof.scanned.amounts[Kind.DATA].files == 3
+
+
 def test_it_is_found_in_a_backup(look, settings, tmp_path):
     place = tmp_path / "backups"
     (place / "data").mkdir(parents=True)
