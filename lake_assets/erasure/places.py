@@ -80,12 +80,18 @@ class Place:
 
     def _on_disk(self, root: Path) -> Iterator[PlacedFile]:
         apart = {folder.absolute() for folder in self.apart}
-        for folder, folders, names in os.walk(root, onerror=_refuse):
+        seen: set[tuple[int, int]] = set()
+        # Links are followed: a table's folder may be on another disk.
+        for folder, folders, names in os.walk(root, onerror=_refuse, followlinks=True):
             here = Path(folder)
+            if (place := _inode(here)) in seen:
+                folders.clear()
+                continue
+            seen.add(place)
             folders[:] = sorted(name for name in folders if (here / name).absolute() not in apart)
             for name in sorted(names):
                 path = here / name
-                if not path.is_file() or path.is_symlink():
+                if not path.is_file():
                     continue
                 if self.kind is Kind.SPILL and name == _ARCHIVE:
                     continue
@@ -108,6 +114,14 @@ class Place:
             )
         for name in store.folders(folder):
             yield from self._in_bucket(store, folder / name, f"{below}{name}/")
+
+
+def _inode(folder: Path) -> tuple[int, int]:
+    try:
+        stat = folder.stat()
+    except FileNotFoundError:  # deleted meanwhile
+        return 0, 0
+    return stat.st_dev, stat.st_ino
 
 
 def _refuse(problem: OSError) -> None:
