@@ -65,6 +65,14 @@ def erase(
             "out that came since.",
         ),
     ] = False,
+    prune_backups: Annotated[
+        bool,
+        typer.Option(
+            "--prune-backups",
+            help="Make a new backup in each place that the lake knows of, and delete those from "
+            "before the erasure, with what only they had.",
+        ),
+    ] = False,
     show: Annotated[
         bool, typer.Option("--list", help="Show what was erased, by hashes; change nothing.")
     ] = False,
@@ -91,7 +99,13 @@ def erase(
             "is of values, of the table of requests, or of what is not done",
             "Give --column and --value or --values; or --requests; or --again",
         )
-    request = Request(wanted=wanted, later=later, is_of_table=requests, is_again=again)
+    request = Request(
+        wanted=wanted,
+        later=later,
+        is_of_table=requests,
+        is_again=again,
+        prunes_backups=prune_backups,
+    )
     done = run_erasure(
         settings, feeds, partial(control.locate, settings, feeds), request, tell=_progress
     )

@@ -16,11 +16,15 @@ from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_notes import noted_places
+from lake_assets.state.lake_record import RECORD
 from lake_assets.storage.open_store import lake_of, store_of
 from lake_assets.storage.store import Store
 
 _AT_ONCE = 64 << 20
 """Bytes of an object below which it is got whole: one request in place of several."""
+
+_ARCHIVE = "package.tar.gz"
+"""Of the Python that executors get: it has programs, and no rows."""
 
 _TEMPORARY = ("spark-*", "blockmgr-*", "lake_assets*", "lake-assets-*")
 """Names of folders that Spark and we make among temporary files."""
@@ -76,12 +80,20 @@ class Place:
 
     def _on_disk(self, root: Path) -> Iterator[PlacedFile]:
         apart = {folder.absolute() for folder in self.apart}
-        for folder, folders, names in os.walk(root, onerror=_refuse):
+        seen: set[tuple[int, int]] = set()
+        # Links are followed: a table's folder may be on another disk.
+        for folder, folders, names in os.walk(root, onerror=_refuse, followlinks=True):
             here = Path(folder)
+            if (place := _inode(here)) in seen:
+                folders.clear()
+                continue
+            seen.add(place)
             folders[:] = sorted(name for name in folders if (here / name).absolute() not in apart)
             for name in sorted(names):
                 path = here / name
-                if not path.is_file() or path.is_symlink():
+                if not path.is_file():
+                    continue
+                if self.kind is Kind.SPILL and name == _ARCHIVE:
                     continue
                 below = path.relative_to(root).as_posix()
                 yield PlacedFile(
@@ -102,6 +114,14 @@ class Place:
             )
         for name in store.folders(folder):
             yield from self._in_bucket(store, folder / name, f"{below}{name}/")
+
+
+def _inode(folder: Path) -> tuple[int, int]:
+    try:
+        stat = folder.stat()
+    except FileNotFoundError:  # deleted meanwhile
+        return 0, 0
+    return stat.st_dev, stat.st_ino
 
 
 def _refuse(problem: OSError) -> None:
@@ -179,6 +199,7 @@ def _temporary(settings: Settings, folder: Path) -> Iterator[Place]:
         for name in _TEMPORARY:
             for found in sorted(each.glob(name)):
                 inside = found.absolute() in homes or homes & {*_parents(found)}
+                inside = inside or (found / RECORD).exists()  # a lake of its own
                 if found.is_dir() and not inside and os.access(found, os.R_OK):
                     yield Place(kind=Kind.SPILL, folder=found, apart=[*homes])
 

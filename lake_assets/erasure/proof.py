@@ -70,8 +70,8 @@ class Proof:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all could be read that is known of."""
-        return not self.scanned.unread
+        """Whether all could be read that is known of; of temporary files, what could be."""
+        return all(one.is_temporary for one in self.scanned.unread)
 
 
 def prove(
@@ -159,7 +159,8 @@ class _Scanning:
             return  # deleted meanwhile
         except (UnreadableError, LakeAssetsError, OSError, sqlite3.Error, pa.ArrowException) as why:
             told = first_line(why)
-            self.scanned.failed(shown, "cannot be read" if self._in_words(told) else told)
+            told = "cannot be read" if self._in_words(told) else told
+            self.scanned.failed(shown, told, is_temporary=file.kind is Kind.SPILL)
 
     def _shown(self, file: PlacedFile) -> str:
         """A file's address; without its folders' names if they have a value."""

@@ -54,6 +54,8 @@ class Unread:
 
     what: str
     why: str
+    is_temporary: bool = False
+    """Of a process that may be another lake's: it goes when that ends, or with the machine."""
 
 
 @dataclass(kw_only=True)
@@ -86,10 +88,10 @@ class Scanned:
             amount.size += size
             amount.rows += rows
 
-    def failed(self, what: str, why: str) -> None:
+    def failed(self, what: str, why: str, *, is_temporary: bool = False) -> None:
         """Note what could not be read."""
         with self._lock:
-            self.unread.append(Unread(what, why))
+            self.unread.append(Unread(what, why, is_temporary))
 
     @property
     def words(self) -> Iterator[str]:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -14,6 +15,12 @@ import pyarrow as pa
 
 MOST = 512 << 20
 """Bytes of one file out of an archive; of a larger one nothing is looked at, and that is told."""
+
+_BLOCK = struct.Struct("<8sBiii")
+"""Of what a Spark job writes for another: magic, how it is packed, sizes packed and not, checksum.
+Format: LZ4BlockOutputStream of lz4-java."""
+
+_BLOCK_MAGIC, _AS_IT_IS, _WITH_LZ4 = b"LZ4Block", 0x10, 0x20
 
 _TAR_MAGIC = slice(257, 262)
 
@@ -38,7 +45,6 @@ _COMPRESSED: Mapping[bytes, Callable[[BinaryIO], BinaryIO]] = {
 """By how a file begins, what unpacks it."""
 
 _UNKNOWN: Mapping[bytes, str] = {
-    b"LZ4Block": "is packed in blocks of Spark's own",
     b"\xff\x06\x00\x00sNaPpY": "is packed by Snappy",
     b"7z\xbc\xaf\x27\x1c": "is a 7z archive",
 }
@@ -80,7 +86,9 @@ def _parts(content: BinaryIO, head: bytes) -> Iterator[tuple[str, bytes]]:
         if head.startswith(magic):
             yield "unpacked", _bounded(opened(content))
             return
-    if head[_TAR_MAGIC] == b"ustar":
+    if head.startswith(_BLOCK_MAGIC):
+        yield "unpacked", _of_blocks(content)
+    elif head[_TAR_MAGIC] == b"ustar":
         yield from _of_tar(content)
     elif head.startswith(b"PK\x03\x04"):
         yield from _of_zip(content)
@@ -97,6 +105,24 @@ def _bounded(stream: BinaryIO) -> bytes:
         if out.tell() > MOST:
             reason = f"has more than {MOST >> 20} MB when it is unpacked"
             raise UnreadableError(reason)
+    return out.getvalue()
+
+
+def _of_blocks(content: BinaryIO) -> bytes:
+    out = io.BytesIO()
+    while header := content.read(_BLOCK.size):
+        if len(header) < _BLOCK.size or not header.startswith(_BLOCK_MAGIC):
+            raise UnreadableError("has no whole blocks")
+        _, token, packed, size, _ = _BLOCK.unpack(header)
+        block = content.read(packed)
+        if out.tell() + size > MOST or packed < 0 or size < 0:
+            raise UnreadableError("has blocks that are too large")
+        if token & 0xF0 == _WITH_LZ4:
+            out.write(pa.decompress(block, size, codec="lz4_raw", asbytes=True))
+        elif token & 0xF0 == _AS_IT_IS:
+            out.write(block)
+        else:
+            raise UnreadableError("has blocks that are packed in another way")
     return out.getvalue()
 
 

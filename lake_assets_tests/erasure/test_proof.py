@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import sqlite3
+import struct
 import tarfile
 import time
 import zipfile
@@ -226,6 +227,19 @@ def test_it_is_found_in_the_name_of_a_file_and_not_told(lake):
     assert one.file.endswith(f"{UNO.relative}/…")
 
 
+def test_a_table_that_a_link_leads_to_is_looked_at_once(lake, settings, tmp_path):
+    elsewhere = tmp_path / "disk"
+    lake.path(UNO).rename(elsewhere)
+    lake.path(UNO).symlink_to(elsewhere)
+    (elsewhere / "back").symlink_to(settings.lake_dir)
+    (elsewhere / "part-planted.parquet").write_bytes(parquet(rows(PERSON)))
+    proof = prove(settings, [Wanted(column="g", values=(PERSON,))], KEY, temporary=NOWHERE)
+    assert {one.file for one in proof.scanned.findings} == {
+        str(lake.path(UNO) / "part-planted.parquet")
+    }
+    assert proof.scanned.amounts[Kind.DATA].files == 3
+
+
 def test_it_is_found_in_a_backup(look, settings, tmp_path):
     place = tmp_path / "backups"
     (place / "data").mkdir(parents=True)
@@ -258,11 +272,31 @@ def test_it_is_found_in_temporary_files(lake, tmp_path):
     assert [one.kind for one in proof.scanned.findings] == [Kind.SPILL]
 
 
+def test_it_is_found_in_blocks_that_a_spark_job_wrote(lake, tmp_path):
+    folder = tmp_path / "temporary" / "blockmgr-1" / "0c"
+    folder.mkdir(parents=True)
+    # Two streams one after the other, as of two partitions; each ends with a block of nothing.
+    (folder / "shuffle_0_0_0.data").write_bytes(2 * blocks(b"x" * 999, TEXT * 9))
+    (folder / "torn").write_bytes(blocks(b"x" * 999)[:30])
+    wanted = [Wanted(column="g", values=(PERSON,))]
+    scanned = prove(lake.settings, wanted, KEY, temporary=tmp_path / "temporary").scanned
+    assert "unpacked: its bytes" in {one.where for one in scanned.findings}
+    assert [Path(one.what).name for one in scanned.unread] == ["torn"]
+
+
+def blocks(*contents):
+    out = b""
+    for content in contents:
+        packed = pa.compress(content, codec="lz4_raw", asbytes=True)
+        out += b"LZ4Block" + struct.pack("<Biii", 0x26, len(packed), len(content), 0) + packed
+    return out + b"LZ4Block" + struct.pack("<Biii", 0x16, 0, 0, 0)
+
+
 def test_what_cannot_be_read_is_told(look, lake, settings):
     torn = parquet(rows("a"))
     (lake.path(UNO) / "part-torn.parquet").write_bytes(torn[:20] + torn[40:])
     (settings.state_dir / "torn.gz").write_bytes(gzip.compress(b"x" * 1000)[:-20])
-    (settings.state_dir / "blocks").write_bytes(b"LZ4Block....")
+    (settings.state_dir / "blocks").write_bytes(b"\xff\x06\x00\x00sNaPpY...")
     proof = look()
     assert proof.is_clean
     assert {Path(one.what).name for one in proof.scanned.unread} == {
