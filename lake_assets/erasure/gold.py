@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.log_history import identity, newest_info
 from lake_assets.delta.refresh_position import position_from
+<<<<<<< HEAD
 from lake_assets.delta.table_owners import owners_in
+=======
+>>>>>>> wt-backup
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import Layer, TableRef, gold_of_all
-from lake_assets.model.view_order import ViewName, in_order, turns_of, views_read
+from lake_assets.model.tables import TableRef, gold_of_all
+from lake_assets.model.view_order import turns_of
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
@@ -94,36 +97,6 @@ def _stands_for_older(lake: Store, gold: TableRef, silver: TableRef) -> bool:
     """Whether a key's table says that it was computed from an older version of silver."""
     position, now = position_from(newest_info(lake, gold)), identity(lake, silver)
     return position is not None and now is not None and position.silver_version < now[0]
-
-
-def all_gold_of(lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef]) -> set[TableRef]:
-    """The gold tables that are there and have rows of some silver tables by whatever way.
-
-    By way of other views and of other feeds, too; and tables of views that those feeds declare no
-    longer, which nobody can tell what they are made of.
-    """
-    keys = {feed.feed: keys_found(lake, feed) for feed in feeds}
-    of_feed = {
-        feed.feed: [key for key in keys[feed.feed] if feed.silver_table(key) in touched]
-        for feed in feeds
-    }
-    made = {name for name, its in of_feed.items() if its}
-    tables = gold_made_of(lake, feeds, touched)
-    views: set[ViewName] = set()
-    for feed in turns_of(feeds):
-        for view in in_order(feed, feed.gold):
-            reads_feed = any((source.feed or feed.feed) in made for source in view.sources)
-            reads_view = any(read in views for read in views_read(feed, view))
-            if reads_feed or reads_view:
-                views.add(ViewName(feed.feed, view.name))
-            if reads_view or (reads_feed and view.reads_more):
-                of_keys = [feed.gold_table(view, key) for key in keys[feed.feed]]
-                tables |= {*of_keys, gold_of_all(feed.feed, view.name)}
-    declared = {feed.feed: {view.name for view in feed.gold} for feed in feeds}
-    for table, owner in owners_in(lake, Layer.GOLD).items():
-        if owner and owner.feed in made and owner.view not in declared[owner.feed]:
-            tables.add(table)
-    return {table for table in tables if identity(lake, table) is not None}
 
 
 def _gold_of(feed: Feed, keys: Sequence[str]) -> list[TableRef]:

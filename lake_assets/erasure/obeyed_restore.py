@@ -19,7 +19,7 @@ from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.history_end import end_history
 from lake_assets.delta.table_log import drop_table, log_of
-from lake_assets.erasure.gold import all_gold_of
+from lake_assets.erasure.gold_made_of import gold_made_of
 from lake_assets.erasure.note import Noted, matching_of
 from lake_assets.erasure.remove import Removal
 from lake_assets.erasure.take_out import TakenOut, TakeOut
@@ -110,10 +110,15 @@ class _Obeying:
     def _take_out(self, erasure: Erasure, key: bytes) -> None:
         matching = matching_of(erasure, key, None)
         take_out = TakeOut(
-            context=self.context, ledger=self.ledger, feeds=self.feeds, tell=lambda _: None
+            context=self.context,
+            ledger=self.ledger,
+            feeds=self.feeds,
+            decoding=None,
+            tell=lambda _: None,
         )
         if erasure.id not in self.gone:
             take_out.run(Noted(erasure=erasure, matching=matching), self.done)
+            self._tell_of_undecoded()
             return
         removals = [
             Removal(
@@ -128,9 +133,17 @@ class _Obeying:
         if any(removal.tables() for removal in removals):
             take_out.remove(erasure, removals, self.done)
 
+    def _tell_of_undecoded(self) -> None:
+        words = (
+            "erasures are newer than the backup, and nobody has decoded rows to tell whose they "
+            "are: run `lake-assets erase --again`, which looks into quarantine and waiting rows"
+        )
+        if words not in self.left:
+            self.left.append(words)
+
     def _drop_gold(self) -> list[TableRef]:
         lake = self.context.lake
-        dropped = sorted(all_gold_of(lake, self.feeds, self.done.touched))
+        dropped = sorted(gold_made_of(lake, self.feeds, self.done.touched))
         for table in dropped:
             drop_table(lake, table)
         return dropped
@@ -173,7 +186,7 @@ class _Obeying:
             self.ledger.write(erasures.with_changed(changed))
 
     def _state(self, erasure: Erasure) -> ErasureState:
-        """How far one is whose rows were taken out: the older backup is there still."""
+        """How far one is whose rows were taken out."""
         if erasure.state in (ErasureState.NOTED, ErasureState.FOUND):
             return erasure.state
         return ErasureState.REMOVED if self.left else ErasureState.ENDED
