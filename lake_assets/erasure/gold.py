@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.log_history import identity, newest_info
 from lake_assets.delta.refresh_position import position_from
-<<<<<<< HEAD
-from lake_assets.delta.table_owners import owners_in
-=======
->>>>>>> wt-backup
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, gold_of_all

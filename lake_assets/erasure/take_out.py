@@ -42,12 +42,6 @@ class TakeOut:
     context: LakeContext
     ledger: ErasureLedger
     feeds: Sequence[Feed]
-<<<<<<< HEAD
-=======
-    decoding: Decoding | None
-    """None where nobody can decode: rows that nothing else tells of stay."""
-
->>>>>>> wt-backup
     tell: Callable[[str], None]
     decoding: Decoding | None = None
     """Tells of rows that nothing else does; None where there is no Spark."""
@@ -95,12 +89,7 @@ class TakeOut:
         done.files_read += rows.read
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
-<<<<<<< HEAD
         rows.origins.add_spans(self._by_decoding(feed, noted, rows.origins))
-=======
-        if self.decoding is not None:
-            rows.origins.add_spans(self.decoding.rows(feed, noted, rows.origins))
->>>>>>> wt-backup
         spans = noted.erasure.concerned(feed.feed, rows.origins.spans)
         if spans != before:
             self.ledger.record(feed.feed, noted.erasure.id, spans)
