@@ -156,7 +156,7 @@ class _Obeying:
         newest = partial(self.context.committer.fresh, table)
         # Nobody is at work here: what no version has is nobody's.
         ended = end_history(log, newest, lambda _: {}, columns)
-        self.left += [f"{table.name}: {one.path or 'the table'}: {one.why}" for one in ended.left]
+        self.left.extend(f"{table.name}: {one.path or 'it'}: {one.why}" for one in ended.left)
 
     def _tell_of_unknown(self) -> None:
         lake = self.context.lake
