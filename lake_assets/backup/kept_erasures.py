@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from lake_assets.backup.manifest import CopiedFile, Manifest, digest_of
 from lake_assets.backup.place import BackupPlace
 from lake_assets.errors import LakeError
-from lake_assets.model.erasures import Erasure, ErasureState
+from lake_assets.model.erasures import Erasure
 from lake_assets.settings.schema import Settings
 from lake_assets.state.erasure_ledger import FOLDER, ROWS, ErasureLedger
 from lake_assets.state.united_erasures import unite
@@ -131,14 +131,17 @@ def is_after(
     if not manifest.erasures:
         return False
     own, _ = ledgers_of(place, manifest, settings)
-    if erasure.id not in ended_in(own):
-        return False
     known = {file.path: file.digest for file in manifest.erasures}
     mine = {path: its for path, its in files.items() if path.endswith(f"/{erasure.id}.json")}
-    return all(known.get(path) == digest_of(content) for path, content in mine.items())
+    if erasure.id in ended_in(own):
+        return all(known.get(path) == digest_of(content) for path, content in mine.items())
+    # The same person may have been erased before, so that this time no rows were found.
+    return not mine and any(
+        other.is_ended and other.column == erasure.column and other.digests == erasure.digests
+        for other in own.read().every
+    )
 
 
 def ended_in(ledger: ErasureLedger) -> frozenset[str]:
     """Ids of erasures of which nothing is left in the lake, as a ledger knows them."""
-    ended = (ErasureState.ENDED, ErasureState.DONE)
-    return frozenset(one.id for one in ledger.read().every if one.state in ended)
+    return frozenset(one.id for one in ledger.read().every if one.is_ended)

@@ -13,7 +13,7 @@ from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
 from lake_assets.backup.scheduled import place_at
 from lake_assets.errors import LakeAssetsError
-from lake_assets.model.erasures import Erasure, ErasureState
+from lake_assets.model.erasures import Erasure
 from lake_assets.model.lake_uri import is_address
 from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_hold import backup_turn
@@ -79,7 +79,7 @@ def _reached(settings: Settings, name: str) -> BackupPlace | None:
 
 def _is_to_prune(place: BackupPlace, settings: Settings, erasures: Sequence[Erasure]) -> bool:
     """Whether a place has older backups, and a new one would have nothing of the rows."""
-    if any(erasure.progress < _ENDED for erasure in erasures):
+    if not all(erasure.is_ended for erasure in erasures):
         return False
     return any(True for erasure in erasures for _ in older_backups(place, settings, erasure))
 
@@ -99,6 +99,3 @@ def _left(place: BackupPlace, settings: Settings, erasures: Sequence[Erasure]) -
         "--prune-backups once nothing else is left, which makes a new one and deletes them; a "
         "restore of them obeys it"
     )
-
-
-_ENDED = [*ErasureState].index(ErasureState.ENDED)

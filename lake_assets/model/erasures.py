@@ -72,6 +72,11 @@ class Erasure:
         """How far it is, as a number."""
         return [*ErasureState].index(self.state)
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing of the lake tells of its rows any more."""
+        return self.state in (ErasureState.ENDED, ErasureState.DONE)
+
     def concerned(self, feed: str, spans: Spans) -> Spans:
         """Of rows with the value, those that are erased."""
         if self.later is Later.DROP:
