@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import JsonOption, LakeOption
-from lake_assets.erasure.audit import audit, recorded
+from lake_assets.erasure.audit import audit, in_words
 from lake_assets.erasure.copies import Copy, copies_outside
 from lake_assets.erasure.proof import Proof
 from lake_assets.erasure.proved import prove_erased
@@ -187,12 +186,10 @@ def _show(entries: Sequence[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(entries))
         return
-    shown = Table()
-    for title in ("id", "requested", "column", "values", "later", "state", "rows", "proved"):
-        shown.add_column(title, no_wrap=title == "id")
     for one in entries:
-        shown.add_row(*recorded(one))
-    stdout.print(shown)
+        stdout.print(in_words(one), markup=False, highlight=False, soft_wrap=True)
+    if not entries:
+        stdout.print("nobody was erased")
 
 
 def _as_json(done: Erased, proof: Proof | None, copies: Sequence[Copy]) -> dict[str, Any]:

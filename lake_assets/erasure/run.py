@@ -217,7 +217,7 @@ class _Run:
 
     def _settle(self, context: LakeContext, done: Erased, state: ErasureState) -> None:
         """Note how far that is which has nothing left to do."""
-        if done.left:
+        if done.left or not done.erasures:
             return
         ledger, ids = ledger_of(context), {one.id for one in done.erasures}
         erasures = ledger.read()

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lake_assets.errors import ErasureError
-from lake_assets.model.erasures import digest_of
+from lake_assets.model.erasures import bytes_text, digest_of, number_text
 
 _LONGEST = 8_000
 """Characters of an expression that looks for several values: RE2 gives up its automaton for longer
 ones, and takes hundreds of times as long."""
 
 _SEVEN_BITS = 0x7F
+
+_SPACE, _DELETE = 0x20, 0x7F
+"""The first byte of a printable character of ASCII, and that after the last one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,17 +28,18 @@ class Wanted:
     values: tuple[str, ...] = field(repr=False)
 
     def spellings(self, hidden: Iterable[str] = ()) -> tuple[str, ...]:
-        """All texts by which a column may have one of the values.
+        """All texts by which a column may have one of the values, as `equal_to` takes them.
 
         Args:
             hidden: what tables have in its place, that hide the column.
         """
-        every = [spelling for value in self.values for spelling in _spellings(value)]
-        return tuple(dict.fromkeys([*every, *hidden]))
+        return tuple(dict.fromkeys([*self.values, *hidden]))
 
     def digests(self, key: bytes, hidden: Iterable[str] = ()) -> tuple[str, ...]:
-        """As `model.erasures.Erasure` has them."""
-        return tuple(digest_of(key, self.column, text) for text in self.spellings(hidden))
+        """As `model.erasures.Erasure` has them: of what columns of each type have."""
+        texts = [*self.spellings(hidden), *map(number_text, _numbers(self.values))]
+        texts += map(bytes_text, _raw(self.values))
+        return tuple(digest_of(key, self.column, text) for text in dict.fromkeys(texts))
 
 
 def ensure_sensible(wanted: Wanted) -> Wanted:
@@ -57,28 +61,42 @@ def ensure_sensible(wanted: Wanted) -> Wanted:
     return wanted
 
 
-def _spellings(value: str) -> tuple[str, ...]:
-    whole = (str(int(value)),) if re.fullmatch(r"[+-]?[0-9]{1,38}", value) else ()
-    return (value, *whole, value.encode().hex())
-
-
 def equal_to(spellings: Sequence[str], kind: pa.DataType) -> pa.Array | None:
     """The values of a column's type that are among the wanted; None of a type that has no such.
 
-    Texts are compared as they are, whole numbers by their digits, and bytes as the text in UTF-8 or
-    its hexadecimal digits.
+    Texts are compared as they are, whole numbers by what they are, and bytes as the text in UTF-8
+    or by its hexadecimal digits. `1` is nobody's `01` where ids are texts, and no byte `1`'s `31`.
     """
     if is_text(kind):
         return pa.array(spellings, kind)
     if pa.types.is_integer(kind):
         low, high = _bounds(kind)
-        numbers = {int(text) for text in spellings if re.fullmatch(r"-?[0-9]{1,38}", text)}
-        return pa.array(sorted(number for number in numbers if low <= number <= high), kind)
+        return pa.array([n for n in sorted(_numbers(spellings)) if low <= n <= high], kind)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raw = [text.encode() for text in spellings]
-        raw += [bytes.fromhex(text) for text in spellings if re.fullmatch(r"([0-9a-f]{2})+", text)]
-        return pa.array(raw, kind)
+        return pa.array(_raw(spellings), kind)
     return None
+
+
+def _numbers(texts: Iterable[str]) -> set[int]:
+    return {int(text) for text in texts if re.fullmatch(r"[+-]?[0-9]{1,38}", text)}
+
+
+def _raw(texts: Iterable[str]) -> list[bytes]:
+    """The bytes that texts are, and those whose hexadecimal digits they are.
+
+    Digits of bytes that are a text themselves are such only after `0x`: `3132` is a person of that
+    number, not the person `12`.
+    """
+    found = []
+    for text in texts:
+        found.append(text.encode())
+        digits = re.fullmatch(r"(0x)?(([0-9A-Fa-f]{2})+)", text)
+        if digits is None:
+            continue
+        raw = bytes.fromhex(digits[2])
+        if digits[1] or not all(_SPACE <= byte < _DELETE for byte in raw):
+            found.append(raw)
+    return found
 
 
 def is_text(kind: pa.DataType) -> bool:

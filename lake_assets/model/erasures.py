@@ -99,7 +99,7 @@ def digest_of(key: bytes, column: str, value: str) -> str:
     Args:
         key: of the lake.
         column: name, in any case: the same text is another person's in another column.
-        value: as text: of a whole number its digits, of bytes in hexadecimal.
+        value: a text; of a whole number `number_text`, of bytes `bytes_text`.
     """
     return digests_of(key, column)(value)
 
@@ -114,6 +114,21 @@ def digests_of(key: bytes, column: str) -> Callable[[str], str]:
         return one.hexdigest()
 
     return digest
+
+
+NUMBER, BYTES = "\0number ", "\0bytes "
+"""Before what is hashed of values that are no texts: a text of the same characters is another
+person's."""
+
+
+def number_text(value: int) -> str:
+    """What is hashed of a whole number."""
+    return f"{NUMBER}{value}"
+
+
+def bytes_text(value: bytes) -> str:
+    """What is hashed of bytes."""
+    return f"{BYTES}{value.hex()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@ import pytest
 
 from lake_assets.erasure.matching import Matching
 from lake_assets.erasure.wanted import Wanted
+from lake_assets.model.erasures import digest_of
+from lake_assets.silver.value_texts import texts_of
 
 WANTED = Wanted(column="who", values=("ann", "42"))
 KEY = b"k" * 32
@@ -37,3 +39,28 @@ def test_whole_numbers_are_told_by_their_digits(knows):
 
 def _sure(values):
     return [bool(value) for value in values.to_pylist()]
+
+
+@pytest.mark.parametrize("knows", [True, False])
+@pytest.mark.parametrize(
+    ("value", "others"),
+    [
+        ("1", pa.array([31, 11])),
+        ("1", pa.array(["31", "01", "+1"])),
+        ("007", pa.array(["7", "303037"])),
+        ("31", pa.array([b"1"])),
+    ],
+)
+def test_nobody_else_is_meant_by_how_a_value_may_be_written(knows, value, others):
+    wanted = Wanted(column="who", values=(value,))
+    digests = frozenset(wanted.digests(KEY))
+    spellings = wanted.spellings() if knows else ()
+    own = Matching(column="who", key=KEY, digests=digests, spellings=spellings)
+    assert not any(_sure(own.test(others)))
+
+
+def test_streams_hash_values_as_requests_do():
+    digests = Wanted(column="who", values=("42",)).digests(KEY)
+    for values in (pa.array(["42"]), pa.array([42], pa.int16()), pa.array([b"42"])):
+        (text,) = texts_of(values).to_pylist()
+        assert digest_of(KEY, "who", text) in digests
