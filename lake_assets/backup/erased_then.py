@@ -24,7 +24,7 @@ from lake_assets.state.erasure_ledger import ErasureLedger
 
 
 def ensure_none_erased(
-    ledger: ErasureLedger, feed: Feed, table: TableRef, files: Sequence[DataFile]
+    ledger: ErasureLedger | None, feed: Feed, table: TableRef, files: Sequence[DataFile]
 ) -> None:
     """Make sure that files which are to come back have no row that is erased.
 
@@ -34,8 +34,8 @@ def ensure_none_erased(
     Raises:
         LakeError: some are, or may be; or the ledger or a file cannot be read.
     """
-    erasures = ledger.read()
-    if not erasures or not files:
+    erasures = Erasures() if ledger is None else ledger.read()
+    if ledger is None or not erasures or not files:
         return
     log = log_of(ledger.lake, table)
     if table.layer is Layer.GOLD:

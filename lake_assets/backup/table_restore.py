@@ -93,8 +93,7 @@ def table_restore(
         feed = _feed_of(settings, context, table)
         _take_turns(held, settings, context, feed, table)
         planned = _Planning(context, feed, table).plan(at)
-        if context.erasures is not None:
-            ensure_none_erased(context.erasures, feed, table, planned.commit.files)
+        ensure_none_erased(context.erasures, feed, table, planned.commit.files)
         yield planned, lambda: context.committer.replace_files([planned.commit])
 
 

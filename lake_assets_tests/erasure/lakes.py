@@ -1,5 +1,7 @@
 """A lake with persons in it, as streams leave it: raw rows, silver, a refused row, and gold."""
 
+from typing import Any
+
 import pyarrow as pa
 
 from lake_assets.delta.commit import Batch, Commit
@@ -55,14 +57,21 @@ class PeopledLake(WrittenLake):
     def take(self, *gamers: str, refused: str = "") -> None:
         """A batch of an event a gamer, and of one that is refused."""
         self.number += 1
-        places = {
+        places: dict[str, list[Any]] = {
             "topic": [TOPIC] * len(gamers),
             "partition": [0] * len(gamers),
             "offset": [self.offset + number for number in range(len(gamers))],
         }
         raw = {**places, "value": [f"<{gamer}>".encode() for gamer in gamers]}
         self.offset += len(gamers)
-        bad = {"topic": [], "partition": [], "offset": [], "value": [], "reason": [], "detail": []}
+        bad: dict[str, list[Any]] = {
+            "topic": [],
+            "partition": [],
+            "offset": [],
+            "value": [],
+            "reason": [],
+            "detail": [],
+        }
         if refused:
             bad = {
                 "topic": [TOPIC],
