@@ -61,7 +61,8 @@ def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
 
 @pytest.mark.parametrize(("kind", "stays"), [("kafka", True), ("files", False)])
 def test_places_of_erased_rows_go_with_what_numbered_the_rows(lake, kind, stays):
-    sources = {"kafka": GAMES.source, "files": Source(files=FilesSource(path="/games", format="jsonl"))}
+    files = Source(files=FilesSource(path="/games", format="jsonl"))
+    sources = {"kafka": GAMES.source, "files": files}
     ledger = ErasureLedger(lake_of(lake), lake.state_dir)
     ledger.record("games", "one", {("games", 0): [(1, 2)]})
     update = {"reset": Reset.ALLOWED, "source": sources[kind]}
