@@ -10,6 +10,7 @@ from lake_assets.defs import (
     bronze,
     catalog,
     checks,
+    erasure,
     external,
     first_gold,
     gold,
@@ -43,6 +44,7 @@ _ROOMS = (
     alerts,
     maintenance,
     backup,
+    erasure,
     catalog,
     purge,
 )

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from lake_assets.model.erasures import Erasure, Erasures, Later, digest_of
+from lake_assets.erasure.wanted import Wanted
+from lake_assets.model.erasures import Erasure, Erasures, Later
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
 
@@ -16,7 +17,7 @@ def note(context, column, *values, later=Later.DROP, cuts=None, feed="games"):
         id=uuid4().hex,
         requested_at=AT,
         column=column,
-        digests=tuple(digest_of(key, column, value) for value in values),
+        digests=Wanted(column=column, values=values).digests(key),
         later=later,
         cuts={feed: cuts or {}},
     )

@@ -1,20 +1,23 @@
 """`lake-assets erase`: a person's rows out of the lake, and a proof that nothing is left."""
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import JsonOption, LakeOption
-from lake_assets.erasure.audit import audit, recorded
+from lake_assets.erasure.audit import audit, in_words
+from lake_assets.erasure.copies import Copy, copies_outside
+from lake_assets.erasure.proof import Proof
+from lake_assets.erasure.proved import prove_erased
 from lake_assets.erasure.run import Erased, Request
 from lake_assets.erasure.run import erase as run_erasure
+from lake_assets.erasure.values_file import values_in
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import ErasureError
 from lake_assets.feeds.load import load_feeds
@@ -22,7 +25,8 @@ from lake_assets.model.erasures import Later
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 
-_STDIN = Path("-")
+_MOST_SHOWN = 20
+"""Findings that are shown; `--json` has all."""
 
 
 def erase(
@@ -60,9 +64,20 @@ def erase(
             "out that came since.",
         ),
     ] = False,
+    prune_backups: Annotated[
+        bool,
+        typer.Option(
+            "--prune-backups",
+            help="Make a new backup in each place that the lake knows of, and delete those from "
+            "before the erasure, with what only they had.",
+        ),
+    ] = False,
     show: Annotated[
         bool, typer.Option("--list", help="Show what was erased, by hashes; change nothing.")
     ] = False,
+    proof: Annotated[
+        bool, typer.Option("--proof/--no-proof", help="Look for the values everywhere afterwards.")
+    ] = True,
     lake: LakeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -83,34 +98,43 @@ def erase(
             "is of values, of the table of requests, or of what is not done",
             "Give --column and --value or --values; or --requests; or --again",
         )
-    endpoints = control.locate(settings, feeds)
-    request = Request(wanted=wanted, later=later, is_of_table=requests, is_again=again)
-    done = run_erasure(settings, feeds, endpoints, request, tell=stderr.print)
+    request = Request(
+        wanted=wanted,
+        later=later,
+        is_of_table=requests,
+        is_again=again,
+        prunes_backups=prune_backups,
+    )
+    done = run_erasure(
+        settings, feeds, partial(control.locate, settings, feeds), request, tell=_progress
+    )
+    values_known = [one for one in done.wanted if one.values]
+    proved = (
+        prove_erased(settings, feeds, done, values_known, tell=_progress)
+        if proof and values_known
+        else None
+    )
+    kind = settings.catalog.kind
+    copies = copies_outside(feeds, catalog=None if kind is None else kind.value)
     if as_json:
-        print(json.dumps(_as_json(done)))
+        print(json.dumps(_as_json(done, proved, copies)))
     else:
         _tell(done)
-    if done.left:
+        _tell_proof(proved)
+        _tell_copies(copies)
+    if done.left or (proved is not None and not (proved.is_clean and proved.is_whole)):
         raise typer.Exit(1)
 
 
+def _progress(words: str) -> None:
+    stderr.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
 def _wanted(column: str | None, given: Sequence[str], file: Path | None) -> list[Wanted]:
-    texts = [*given]
-    if file is not None:
-        texts += [line for line in _text(file).splitlines() if line.strip()]
+    texts = [*given, *(() if file is None else values_in(file))]
     if not texts and column is None:
         return []
     return [Wanted(column=column or "", values=tuple(dict.fromkeys(texts)))]
-
-
-def _text(file: Path) -> str:
-    try:
-        return sys.stdin.read() if file == _STDIN else file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        fact = f"cannot be read ({problem})"
-        raise ErasureError(
-            str(file), fact, "Name a text file in UTF-8, a value a line"
-        ) from problem
 
 
 def _tell(done: Erased) -> None:
@@ -133,25 +157,62 @@ def _tell(done: Erased) -> None:
         stdout.print(f"not done yet: {one}", markup=False, highlight=False, soft_wrap=True)
 
 
+def _tell_proof(proof: Proof | None) -> None:
+    if proof is None:
+        return
+    for one in proof.scanned.findings[:_MOST_SHOWN]:
+        words = f"FOUND {one.digest[:12]}… in {one.file}: {one.where}"
+        stdout.print(words, markup=False, highlight=False, soft_wrap=True)
+    for unread in proof.scanned.unread[:_MOST_SHOWN]:
+        words = f"not scanned: {unread.what}: {unread.why}"
+        stdout.print(words, markup=False, highlight=False, soft_wrap=True)
+    scanned = "; ".join(proof.scanned.words)
+    stdout.print(
+        f"proof: {len(proof.scanned.findings):,} found; scanned {scanned}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _tell_copies(copies: Sequence[Copy]) -> None:
+    stdout.print("Copies outside the lake, which nobody can erase from here:")
+    for copy in copies:
+        words = f"- {copy.what}: {copy.do}"
+        stdout.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
 def _show(entries: Sequence[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(entries))
         return
-    shown = Table()
-    for title in ("id", "requested", "column", "values", "later", "state", "rows", "proved"):
-        shown.add_column(title, no_wrap=title == "id")
     for one in entries:
-        shown.add_row(*recorded(one))
-    stdout.print(shown)
+        stdout.print(in_words(one), markup=False, highlight=False, soft_wrap=True)
+    if not entries:
+        stdout.print("nobody was erased")
 
 
-def _as_json(done: Erased) -> dict[str, Any]:
+def _as_json(done: Erased, proof: Proof | None, copies: Sequence[Copy]) -> dict[str, Any]:
     return {
-        "erasures": [{"id": one.id, "state": one.state.value} for one in done.erasures],
+        "erasures": [
+            {"id": one.id, "state": one.state.value, "is_proved": one.is_proved}
+            for one in done.erasures
+        ],
         "rows": done.taken.rows,
         "letters": done.taken.letters,
         "files_read": done.taken.files_read,
         "refreshed": done.refreshed,
         "ended": asdict(done.ended),
         "left": done.left,
+        "proof": None
+        if proof is None
+        else {
+            "is_clean": proof.is_clean,
+            "is_whole": proof.is_whole,
+            "found": [asdict(one) for one in proof.scanned.findings],
+            "unread": [asdict(one) for one in proof.scanned.unread],
+            "scanned": {kind.value: asdict(a) for kind, a in proof.scanned.amounts.items()},
+            "how": list(proof.how),
+        },
+        "copies": [asdict(copy) for copy in copies],
     }

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lake_assets.defs.gap_check import gap_check
-from lake_assets.defs.keys import BACKUP_KEY, OWNERS, bronze_key, group_of, own_keys, source_keys
+from lake_assets.defs.keys import (
+    BACKUP_KEY,
+    ERASURES_KEY,
+    OWNERS,
+    bronze_key,
+    group_of,
+    own_keys,
+    source_keys,
+)
 from lake_assets.defs.metadata import declared_metadata
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, bronze_of
@@ -18,6 +26,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     taken = {key for feed in feeds for key in own_keys(feed)}
     if settings.backup.target is not None:
         taken.add(BACKUP_KEY)
+    taken.add(ERASURES_KEY)
     keys = {feed.feed: source_keys(feed, taken) for feed in feeds}
     sources = {
         key: _source(key, feed, name) for feed in feeds for name, key in keys[feed.feed].items()

@@ -24,6 +24,9 @@ _PLAIN = "games"
 BACKUP_KEY = dg.AssetKey("backup")
 """The last copy of the whole lake."""
 
+ERASURES_KEY = dg.AssetKey("erasures")
+"""Whose rows were erased, by keyed hashes."""
+
 CATALOG_KEY = dg.AssetKey("catalog")
 """The tables as a catalogue of others has them."""
 

@@ -19,7 +19,7 @@ from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discard, discarded_if_not_made, discarded_on_failure
 from lake_assets.erasure.matching import Matching
-from lake_assets.erasure.wanted import somewhere_in
+from lake_assets.erasure.wanted import patterns_of
 from lake_assets.errors import CommitConflictError
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
@@ -101,14 +101,15 @@ def _touched(
     """Files with entries that quote an erased row, and which they are."""
     origins = Origins(_ORIGIN)
     origins.add_spans(spans)
-    pattern = somewhere_in(matching.plain) if matching.plain else ""
+    patterns = patterns_of(matching.plain)
     for file in active_files(committer.fresh(table)):
         entries = read_file(log, file)
         texts = [name for name in _TEXTS if name in entries.column_names]
         has_text = np.any([_are(pc.is_valid(entries[name])) for name in texts], axis=0)
         touched = has_text & origins.mask(entries)
-        for name in ([*texts, "source"]) if pattern else ():
-            touched |= _are(pc.match_substring_regex(entries[name], pattern))
+        for name in (*texts, "source"):
+            for pattern in patterns:
+                touched |= _are(pc.match_substring_regex(entries[name], pattern))
         # What was blanked before has nothing more to lose.
         touched &= ~_are(pc.equal(entries["reason"], _ERASED))
         if touched.any():

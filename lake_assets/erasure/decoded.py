@@ -1,22 +1,25 @@
 """Rows that only decoding tells: of quarantine, of those that wait, and of bronze that are nowhere.
 
 An expectation that drops rows, a `select` that leaves the column out and a `mask` that hides it
-leave rows in bronze that silver does not tell of. Where the values are texts, only files of bronze
-that have them somewhere in a payload are decoded.
+leave rows in bronze that silver does not tell of. Texts are looked for in payloads first: only
+files with such rows are decoded, and mostly there are none.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import open_table, rows_of
+from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find_values import rows_where
 from lake_assets.erasure.note import Noted
-from lake_assets.erasure.wanted import somewhere_in
+from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
@@ -28,36 +31,61 @@ from lake_assets.spark.lake_context import LakeContext
 from lake_assets.streams.reprocess import erased_by_decoding
 
 
-def only_decoded(
-    settings: Settings,
-    context: LakeContext,
-    feed: Feed,
-    endpoints: Endpoints,
-    noted: Sequence[Noted],
-    session: SparkSession | None,
-) -> Mapping[str, Spans]:
-    """By erasure's id, where rows of a feed are that only decoding tells of.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decoding:
+    """Decodes rows to tell whose they are; Spark is started only if there are some."""
 
-    Spark is started only if there are rows to decode. The turn `REDO_TURN` is held.
+    settings: Settings
+    context: LakeContext
+    locate: Callable[[], Endpoints]
+    """Tells where the registry is."""
 
-    Args:
-        settings: where the lake is.
-        context: of the lake.
-        feed: whose rows.
-        endpoints: where the registry is.
-        noted: the erasures, which are in the ledger.
-        session: decodes them; by default one is started.
+    session: SparkSession | None
+    """Decodes them; by default one is started."""
 
-    Raises:
-        LakeAssetsError: Spark, the registry or the lake cannot be used.
-    """
-    if not feed.has_silver or not noted:
-        return {}
-    bronze = _files(context, feed, noted) if hides_rows(feed) else []
-    aside = (open_table(context.lake, of(feed.feed)) for of in (quarantine_of, waiting_of))
-    if not bronze and not any(table is not None and rows_of(table) for table in aside):
-        return {}
-    return erased_by_decoding(settings, feed, endpoints, bronze, session)
+    def rows(self, feed: Feed, noted: Noted, known: Origins) -> Spans:
+        """Where rows of a feed are that only decoding tells of. The turn `REDO_TURN` is held.
+
+        Args:
+            feed: whose rows.
+            noted: the erasure, which is in the ledger.
+            known: rows that were found otherwise.
+
+        Raises:
+            LakeAssetsError: Spark, the registry or the lake cannot be used.
+        """
+        bronze = open_table(self.context.lake, bronze_of(feed.feed))
+        if not feed.has_silver or bronze is None:
+            return {}
+        is_text = bool(noted.matching.plain) and not any(map(_is_coded, noted.matching.plain))
+        files: list[DataFile] = []
+        if hides_rows(feed):
+            files = (
+                self._with_texts(feed, bronze, noted, known) if is_text else active_files(bronze)
+            )
+        has_aside = not is_text and self._has_aside(feed)
+        if not files and not has_aside:
+            return {}
+        found = erased_by_decoding(
+            self.settings, feed, self.locate(), files, aside=has_aside, session=self.session
+        )
+        return found.get(noted.erasure.id, {})
+
+    def _has_aside(self, feed: Feed) -> bool:
+        tables = (
+            open_table(self.context.lake, of(feed.feed)) for of in (quarantine_of, waiting_of)
+        )
+        return any(table is not None and rows_of(table) for table in tables)
+
+    def _with_texts(
+        self, feed: Feed, bronze: DeltaTable, noted: Noted, known: Origins
+    ) -> list[DataFile]:
+        """Files of bronze with a value in a payload of a row that nobody knows of."""
+        log, patterns = (
+            log_of(self.context.lake, bronze_of(feed.feed)),
+            patterns_of(noted.matching.plain),
+        )
+        return rows_where(log, bronze, ["value"], patterns, origin_of(feed), known).files
 
 
 def hides_rows(feed: Feed) -> bool:
@@ -65,18 +93,6 @@ def hides_rows(feed: Feed) -> bool:
     drops = any(one.action is Action.DROP for one in feed.expectations) or feed.where is not None
     selects = bool(feed.select or feed.selects or feed.mask or feed.masks)
     return drops or selects or feed.transform is not None
-
-
-def _files(context: LakeContext, feed: Feed, noted: Sequence[Noted]) -> list[DataFile]:
-    """Files of bronze that may have such rows."""
-    handle = open_table(context.lake, bronze_of(feed.feed))
-    if handle is None:
-        return []
-    values = [value for one in noted for value in one.matching.plain]
-    if not all(one.matching.plain for one in noted) or any(map(_is_coded, values)):
-        return active_files(handle)
-    log, pattern = log_of(context.lake, bronze_of(feed.feed)), somewhere_in(values)
-    return rows_where(log, handle, ["value"], pattern, origin_of(feed)).files
 
 
 def _is_coded(value: str) -> bool:

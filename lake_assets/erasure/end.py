@@ -27,6 +27,13 @@ class Ended:
     left: list[str] = field(default_factory=list)
     """In words, what may tell of older versions still, and why."""
 
+    def add(self, other: "Ended") -> None:
+        """Take in what else ended."""
+        self.tables += [name for name in other.tables if name not in self.tables]
+        self.files += other.files
+        self.size += other.size
+        self.left += other.left
+
 
 def end_histories(
     settings: Settings,

@@ -13,7 +13,7 @@ from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find_values import FoundRows, rows_where, rows_with
 from lake_assets.erasure.matching import Matching
-from lake_assets.erasure.wanted import somewhere_in
+from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.misfits import RESCUED
@@ -89,8 +89,8 @@ class Search:
         handle = self.context.committer.fresh(table)
         there = {column.name for column in handle.schema().fields}
         names = [name for name in columns if name in there]
-        pattern = somewhere_in(self.matching.plain)
-        return rows_where(log, handle, names, pattern, self._origin)
+        patterns = patterns_of(self.matching.plain)
+        return rows_where(log, handle, names, patterns, self._origin)
 
     def _add_duplicates(self, found: FeedRows) -> None:
         """Add rows that were left out since they are duplicates of some that were found."""

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -95,10 +96,15 @@ def rows_where(
     log: TableLog,
     handle: DeltaTable,
     columns: Sequence[str],
-    pattern: str,
+    patterns: Sequence[str],
     origin: OriginColumns,
+    known: Origins | None = None,
 ) -> FoundRows:
-    """The feed's rows of a table one of whose texts has a match (RE2); raises `LakeError`."""
+    """The feed's rows of a table one of whose texts matches a pattern (RE2), but for known ones.
+
+    Raises:
+        LakeError: a file cannot be read.
+    """
     files = active_files(handle)
     told = pa.table(handle.get_add_actions(flatten=True))
     counts = [f"null_count.{column}" for column in columns]
@@ -111,9 +117,9 @@ def rows_where(
         ]
 
     def test(found: pa.ChunkedArray) -> pa.ChunkedArray:
-        return pc.match_substring_regex(found, pattern)
+        return reduce(pc.or_, (pc.match_substring_regex(found, pattern) for pattern in patterns))
 
-    return _read(log, files, columns, test, origin)
+    return _read(log, files, columns, test, origin, known)
 
 
 def _may(handle: DeltaTable, column: str, values: pa.Array | None) -> list[bool]:
@@ -136,11 +142,14 @@ def _read(
     columns: Sequence[str],
     test: Test,
     origin: OriginColumns,
+    known: Origins | None = None,
 ) -> FoundRows:
     found = FoundRows(origins=Origins(origin), read=len(files))
 
     def read(file: DataFile) -> list[pa.Table]:
-        return list(matching_rows(log, file, columns, test, origin))
+        rows = matching_rows(log, file, columns, test, origin)
+        new = (one if known is None else one.filter(pa.array(~known.mask(one))) for one in rows)
+        return list(new)
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="erasure") as pool:
         for file, tables in zip(files, pool.map(read, files), strict=True):

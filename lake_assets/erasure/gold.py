@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from lake_assets.delta.catalog import keys_found
-from lake_assets.delta.log_history import identity
+from lake_assets.delta.log_history import identity, newest_info
+from lake_assets.delta.refresh_position import position_from
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef, gold_of_all
@@ -58,6 +59,11 @@ def recompute(
                 done.left.append(f"{words}: mend that, then run `lake-assets erase --again`")
     changed = {table for table in every if identity(lake, table) != before[table]}
     done.changed = sorted(table.name for table in changed)
+    for table, silver in sorted(_made_of(lake, feeds, touched)):
+        if table not in changed and _stands_for_older(lake, table, silver):
+            words = f"{table.name} was not computed anew and has the rows still, since no feed "
+            words += "declares its key or its view any more"
+            done.left.append(f"{words}: declare it, or drop the table, then ask again")
     done.tables |= changed
     return done
 
@@ -66,14 +72,27 @@ def gold_made_of(
     lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef]
 ) -> set[TableRef]:
     """The gold tables that are there and have rows of some silver tables of their feed."""
+    return {table for table, _ in _made_of(lake, feeds, touched)}
+
+
+def _made_of(
+    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef]
+) -> set[tuple[TableRef, TableRef]]:
+    """Gold tables that are there, each with a table of silver that it is made of."""
     made = {
-        table
+        (table, feed.silver_table(key))
         for feed in feeds
         for key in keys_found(lake, feed)
         if feed.silver_table(key) in touched
         for table in _gold_of(feed, [key])
     }
-    return {table for table in made if identity(lake, table) is not None}
+    return {(gold, silver) for gold, silver in made if identity(lake, gold) is not None}
+
+
+def _stands_for_older(lake: Store, gold: TableRef, silver: TableRef) -> bool:
+    """Whether a key's table says that it was computed from an older version of silver."""
+    position, now = position_from(newest_info(lake, gold)), identity(lake, silver)
+    return position is not None and now is not None and position.silver_version < now[0]
 
 
 def _gold_of(feed: Feed, keys: Sequence[str]) -> list[TableRef]:

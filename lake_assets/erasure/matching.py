@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake_assets.erasure.wanted import equal_to, is_text
-from lake_assets.model.erasures import digest_of
+from lake_assets.model.erasures import bytes_text, digest_of, number_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,9 +51,9 @@ class Matching:
 
 
 def texts_of(values: pa.Array) -> list[str]:
-    """Values of a column as they are hashed: digits of whole numbers, bytes in hexadecimal."""
+    """Values of a column as they are hashed."""
     if is_text(values.type):
         return [str(value) for value in values.to_pylist()]
     if pa.types.is_integer(values.type):
-        return [str(value) for value in values.to_pylist()]
-    return [value.hex() for value in values.to_pylist()]
+        return [number_text(value) for value in values.to_pylist()]
+    return [bytes_text(value) for value in values.to_pylist()]

@@ -51,6 +51,8 @@ def note(
         ErasureError: a request means nothing.
         LakeError: the ledger cannot be read or written.
     """
+    if not wanted:
+        return []
     erasures, key = ledger.read(), ledger.ready_key()
     erasures = replace(erasures, key=key)
     noted = []
@@ -93,6 +95,11 @@ def matching_of(
         spellings=() if wanted is None else wanted.spellings(_hidden(wanted, masking_key)),
         plain=() if wanted is None else wanted.values,
     )
+
+
+def with_hidden(wanted: Wanted, masking_key: bytes) -> Wanted:
+    """With what tables have in the place of values that they hide by a hash."""
+    return replace(wanted, values=(*wanted.values, *_hidden(wanted, masking_key)))
 
 
 def _hidden(wanted: Wanted, masking_key: bytes) -> tuple[str, ...]:

@@ -25,11 +25,9 @@ COLUMNS = pa.schema(
         pa.field("column", pa.string()),
         pa.field("value", pa.string()),
         pa.field("later", pa.string()),  # `drop` or `keep`; null is `drop`
-        pa.field("requested_at", pa.timestamp("us", tz="UTC")),
-        pa.field("requested_by", pa.string()),
     ]
 )
-"""Columns of the table; the last two are for whoever adds rows."""
+"""Columns of the table; others may be added by whoever asks."""
 
 _TRIES = 20
 """Tries beside others that rewrite the table's files."""
@@ -52,7 +50,7 @@ def open_requests(committer: Committer) -> dict[Later, list[Wanted]]:
         LakeError: the table cannot be read.
     """
     values: dict[tuple[Later, str], list[str]] = defaultdict(list)
-    for rows in _files(committer).values():
+    for _, rows in _files(committer):
         for row in rows.select(["column", "value", "later"]).to_pylist():
             values[_later(row["later"]), row["column"] or ""].append(row["value"] or "")
     found: dict[Later, list[Wanted]] = defaultdict(list)
@@ -84,7 +82,7 @@ def close_requests(committer: Committer, later: Later, done: Sequence[Wanted]) -
     for _ in range(_TRIES):
         removed: list[DataFile] = []
         added: list[DataFile] = []
-        for file, rows in _files(committer).items():
+        for file, rows in _files(committer):
             stays = [_stays(row, later, asked) for row in rows.to_pylist()]
             if all(stays):
                 continue
@@ -109,9 +107,9 @@ def _stays(row: dict[str, str | None], later: Later, asked: Collection[tuple[str
     return not (is_done and (row["later"] or Later.DROP) == later)
 
 
-def _files(committer: Committer) -> dict[DataFile, pa.Table]:
+def _files(committer: Committer) -> list[tuple[DataFile, pa.Table]]:
     log = log_of(committer.store, ERASURE_REQUESTS)
     if not log.exists():
-        return {}
+        return []
     files = active_files(committer.fresh(ERASURE_REQUESTS))
-    return {file: read_file(log, file).select(COLUMNS.names) for file in files}
+    return [(file, read_file(log, file)) for file in files]

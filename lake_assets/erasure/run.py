@@ -4,11 +4,12 @@ Each step is one that may have been done before: a process that dies is followed
 all of them again, and finds less to do.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from lake_assets.erasure.decoded import only_decoded
+from lake_assets.erasure.backups import settle_backups
+from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
@@ -22,7 +23,6 @@ from lake_assets.gold.run import Warm
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.erasures import Erasure, ErasureState, Later
 from lake_assets.model.feeds import Feed
-from lake_assets.model.origins import Spans
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
@@ -44,7 +44,10 @@ class Request:
     later: Later = Later.DROP
     is_of_table: bool = False
     is_again: bool = False
-    """Go on with what is not done, by hashes alone, and take out raw rows that came since."""
+    """Go on with what is not done as well, by hashes alone."""
+
+    prunes_backups: bool = False
+    """Whether backups from before it are deleted, once there is a new one."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,6 +55,9 @@ class Erased:
     """What an erasure did."""
 
     erasures: list[Erasure] = field(default_factory=list)
+    wanted: list[Wanted] = field(default_factory=list, repr=False)
+    """The values, as far as they are known."""
+
     taken: TakenOut = field(default_factory=TakenOut)
     refreshed: list[str] = field(default_factory=list)
     """Gold tables that were computed anew."""
@@ -64,7 +70,7 @@ class Erased:
 def erase(
     settings: Settings,
     feeds: Sequence[Feed],
-    endpoints: Endpoints,
+    locate: Callable[[], Endpoints],
     request: Request,
     *,
     tell: Callable[[str], None] = lambda _: None,
@@ -75,7 +81,7 @@ def erase(
     Args:
         settings: where the lake is.
         feeds: all that are declared.
-        endpoints: where sources are, which tell which rows are later ones.
+        locate: tells where sources and the registry are; asked only if one of them is needed.
         request: whose rows.
         tell: told of each step.
         warm: the session that computes gold; by default that of the streams, or one is started.
@@ -93,14 +99,14 @@ def erase(
                 "another erasure is under way",
                 "Wait until it is done, or name its values together in one file (`--values`)",
             )
-        return _Run(settings, feeds, endpoints, request, tell, warm).run()
+        return _Run(settings, feeds, locate, request, tell, warm).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     settings: Settings
     feeds: Sequence[Feed]
-    endpoints: Endpoints
+    locate: Callable[[], Endpoints]
     request: Request
     tell: Callable[[str], None]
     warm: Warm | None
@@ -110,6 +116,7 @@ class _Run:
         with open_lake(self.settings) as context:
             noted = self._noted(context)
             done.erasures = [one.erasure for one in noted]
+            done.wanted = [one.wanted for one in noted if one.wanted]
             self._pass_fences(context)
             if noted:
                 self._await_demux(context, noted, done)
@@ -126,7 +133,8 @@ class _Run:
             columns = {one.erasure.column for one in noted}
             done.ended = end_histories(self.settings, context, self.feeds, touched, columns)
             done.left += done.ended.left
-            self._settle(context, done)
+            self._settle(context, done, ErasureState.ENDED)
+        self._settle_backups(done)
         return done
 
     @contextmanager
@@ -135,24 +143,29 @@ class _Run:
             yield context
 
     def _noted(self, context: LakeContext) -> list[Noted]:
-        ledger = ledger_of(context)
-        if self.request.is_again:
-            found = ledger.read()
-            every = (one for one in found.every if one.state is not ErasureState.DONE)
-            return [Noted(erasure=one, matching=matching_of(one, found.key, None)) for one in every]
         asked = {self.request.later: list(self.request.wanted)}
         if self.request.is_of_table:
             make_table(context.committer)
             asked = open_requests(context.committer)
-        cuts = {}
-        if Later.KEEP in asked:
-            cuts = cuts_of(self.feeds, self.endpoints, context.lake)
+        ledger, cuts = ledger_of(context), {}
+        if asked.get(Later.KEEP):
+            cuts = cuts_of(self.feeds, self.locate(), context.lake)
         key = self.settings.masking.key_bytes
-        noted = []
+        noted: list[Noted] = []
         for later, wanted in asked.items():
             noted += note(ledger, wanted, later, cuts if later is Later.KEEP else {}, key)
-        self.tell("noted: rows that come from now on are judged by it")
-        return noted
+        if noted:
+            self.tell("noted: rows that come from now on are judged by it")
+        return [*noted, *self._open(ledger, noted)] if self.request.is_again else noted
+
+    def _open(self, ledger: ErasureLedger, noted: Sequence[Noted]) -> list[Noted]:
+        """Those that are not done, by their hashes alone."""
+        found, known = ledger.read(), {one.erasure.id for one in noted}
+        return [
+            Noted(erasure=one, matching=matching_of(one, found.key, None))
+            for one in found.every
+            if one.state is not ErasureState.DONE and one.id not in known
+        ]
 
     def _pass_fences(self, context: LakeContext) -> None:
         with turn(self.settings.state_dir, REDO_TURN):
@@ -174,31 +187,42 @@ class _Run:
     def _take_out(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
         ledger = ledger_of(context)
         with turn(self.settings.state_dir, REDO_TURN):
-            take_out = TakeOut(context=context, ledger=ledger, feeds=self.feeds, tell=self.tell)
-            decoded = {feed.feed: self._decoded(context, feed, noted) for feed in self.feeds}
-            done.erasures = [take_out.run(one, decoded, done.taken) for one in noted]
+            decoding = Decoding(
+                settings=self.settings,
+                context=context,
+                locate=self.locate,
+                session=self.warm.session if self.warm else None,
+            )
+            take_out = TakeOut(
+                context=context,
+                ledger=ledger,
+                feeds=self.feeds,
+                decoding=decoding,
+                tell=self.tell,
+            )
+            done.erasures = [take_out.run(one, done.taken) for one in noted]
             for erasure, removals in swept_rows(context, ledger, self.feeds):
                 take_out.remove(erasure, removals, done.taken)
-
-    def _decoded(
-        self, context: LakeContext, feed: Feed, noted: Sequence[Noted]
-    ) -> Mapping[str, Spans]:
-        session = self.warm.session if self.warm else None
-        return only_decoded(self.settings, context, feed, self.endpoints, noted, session)
 
     def _close_requests(self, context: LakeContext, noted: Sequence[Noted]) -> None:
         for later in Later:
             wanted = [one.wanted for one in noted if one.wanted and one.erasure.later is later]
             close_requests(context.committer, later, wanted)
 
-    def _settle(self, context: LakeContext, done: Erased) -> None:
-        """Note as done what has nothing left to do."""
-        if done.left:
+    def _settle_backups(self, done: Erased) -> None:
+        is_pruning, every = self.request.prunes_backups, done.erasures
+        done.left += settle_backups(self.settings, every, is_pruning=is_pruning, tell=self.tell)
+        with open_lake(self.settings) as context:
+            self._settle(context, done, ErasureState.DONE)
+
+    def _settle(self, context: LakeContext, done: Erased, state: ErasureState) -> None:
+        """Note how far that is which has nothing left to do."""
+        if done.left or not done.erasures:
             return
         ledger, ids = ledger_of(context), {one.id for one in done.erasures}
         erasures = ledger.read()
         own = [one for one in erasures.every if one.id in ids]
-        done.erasures = [replace(one, state=ErasureState.DONE) for one in own]
+        done.erasures = [replace(one, state=state) for one in own]
         ledger.write(erasures.with_changed(done.erasures))
 
 

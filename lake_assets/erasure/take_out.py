@@ -1,10 +1,12 @@
 """One erasure's rows of all feeds: found, noted where they are, and taken out of every table."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.catalog import tables_of
+from lake_assets.delta.origins import Origins
 from lake_assets.erasure.dead_letters import deliveries_in, erase_letters
+from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.find import Search
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
@@ -41,10 +43,10 @@ class TakeOut:
     ledger: ErasureLedger
     feeds: Sequence[Feed]
     tell: Callable[[str], None]
+    decoding: Decoding | None = None
+    """Tells of rows that nothing else does; None where there is no Spark."""
 
-    def run(
-        self, noted: Noted, decoded: Mapping[str, Mapping[str, Spans]], done: TakenOut
-    ) -> Erasure:
+    def run(self, noted: Noted, done: TakenOut) -> Erasure:
         """Take one erasure's rows out; does nothing where it was done before.
 
         Where rows are is noted before the first one goes, and so are the tables that have some: a
@@ -52,7 +54,6 @@ class TakeOut:
 
         Args:
             noted: the erasure.
-            decoded: by feed and erasure, rows that were found by decoding.
             done: is told what left.
 
         Raises:
@@ -60,9 +61,7 @@ class TakeOut:
             CommitConflictError: others keep rewriting a table.
             LakeError: the lake cannot be read or written.
         """
-        removals = [
-            self._found(feed, noted, decoded.get(feed.feed, {}), done) for feed in self.feeds
-        ]
+        removals = [self._found(feed, noted, done) for feed in self.feeds]
         return self.remove(noted.erasure, removals, done)
 
     def remove(self, erasure: Erasure, removals: Sequence[Removal], done: TakenOut) -> Erasure:
@@ -84,24 +83,26 @@ class TakeOut:
         done.touched |= self._called(removed.rows)
         return removed
 
-    def _found(
-        self, feed: Feed, noted: Noted, decoded: Mapping[str, Spans], done: TakenOut
-    ) -> Removal:
+    def _found(self, feed: Feed, noted: Noted, done: TakenOut) -> Removal:
         self.tell(f"looking for rows of feed {feed.feed!r}")
         rows = Search(context=self.context, feed=feed, matching=noted.matching).run()
         done.files_read += rows.read
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
-        rows.origins.add_spans(decoded.get(noted.erasure.id, {}))
-        if rows.origins.spans != before:
-            self.ledger.record(feed.feed, noted.erasure.id, rows.origins.spans)
+        rows.origins.add_spans(self._by_decoding(feed, noted, rows.origins))
+        spans = noted.erasure.concerned(feed.feed, rows.origins.spans)
+        if spans != before:
+            self.ledger.record(feed.feed, noted.erasure.id, spans)
         return Removal(
             context=self.context,
             feed=feed,
             erasure=noted.erasure.id,
-            spans=rows.origins.spans,
+            spans=spans,
             matching=noted.matching,
         )
+
+    def _by_decoding(self, feed: Feed, noted: Noted, known: Origins) -> Spans:
+        return self.decoding.rows(feed, noted, known) if self.decoding else {}
 
     def _erase_letters(self, removal: Removal, done: TakenOut) -> None:
         committer = self.context.committer

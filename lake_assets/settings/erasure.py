@@ -15,6 +15,9 @@ class ErasureSettings(Group):
     """Secret of 16 characters or more that erased values are hashed with; by default one that lies
     in the lake. Keep it: without it nobody can tell whose rows are to stay erased."""
 
+    schedule: str = "15 4 * * *"
+    """When Dagster does what the table of requests asks for, and what is not done (cron, UTC)."""
+
     @field_validator("key")
     @classmethod
     def _is_long(cls, value: SecretStr | None) -> SecretStr | None:

@@ -16,15 +16,14 @@ from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.scopes import Refused, Scope
 
 
-def find_erased(redo: Redo, bronze: Sequence[DataFile]) -> Mapping[str, Spans]:
+def find_erased(redo: Redo, bronze: Sequence[DataFile], *, aside: bool) -> Mapping[str, Spans]:
     """Where rows of a feed are that would be left out if they were derived now.
-
-    Rows of quarantine and those that wait are looked at, and some of bronze, which may be in no
-    other table: an expectation may have dropped them.
 
     Args:
         redo: of the feed.
-        bronze: files of it.
+        bronze: files of it, whose rows may be in no other table: an expectation may have dropped
+            them.
+        aside: whether rows of quarantine and those that wait are looked at, too.
 
     Returns:
         By erasure's id; under "" those that are told by where they were alone.
@@ -34,7 +33,7 @@ def find_erased(redo: Redo, bronze: Sequence[DataFile]) -> Mapping[str, Spans]:
     """
     feed, lake = redo.demux.feed, redo.demux.context.lake
     sets = {bronze_of(feed.feed): bronze}
-    for table in (quarantine_of(feed.feed), waiting_of(feed.feed)):
+    for table in (quarantine_of(feed.feed), waiting_of(feed.feed)) if aside else ():
         if log_of(lake, table).exists():
             sets[table] = redo.files_in(table)
     found: dict[str, Origins] = {}

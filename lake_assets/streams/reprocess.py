@@ -230,6 +230,8 @@ def erased_by_decoding(
     feed: Feed,
     endpoints: Endpoints,
     bronze: Sequence[DataFile],
+    *,
+    aside: bool,
     session: SparkSession | None = None,
 ) -> Mapping[str, Spans]:
     """As `find_erased`, with Spark started unless it is given; the turn is the caller's.
@@ -238,7 +240,7 @@ def erased_by_decoding(
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
     with _redo(settings, feed, endpoints, session=session) as redo:
-        return find_erased(redo, bronze)
+        return find_erased(redo, bronze, aside=aside)
 
 
 def finish_interrupted(context: LakeContext, settings: Settings, feed: Feed) -> None:

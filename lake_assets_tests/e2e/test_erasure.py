@@ -9,12 +9,14 @@ from deltalake import DeltaTable
 from lake_assets.erasure.run import Request, erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.gold.run import Warm
-from lake_assets.model.erasures import ErasureState
-from lake_assets.model.tables import TableRef
+from lake_assets.model.erasures import ErasureState, Later
+from lake_assets.model.expectations import Action, Expectation
+from lake_assets.model.tables import TableRef, bronze_of, erased_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.streams.refresh import refresh_gold
-from lake_assets_tests.events import AT, framed
+from lake_assets_tests.events import AT, Topic, framed
 from lake_assets_tests.sample import silver_of
+from lake_assets_tests.streams.lakes import StreamedLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -44,10 +46,10 @@ def forget(lake):
         given = Request(
             wanted=[Wanted(column="gamer_id", values=values)] if values else [], **chosen
         )
-        feeds, endpoints = [lake.feed], lake.topic.endpoints
+        feeds = [lake.feed]
         with open_lake(lake.settings, lake.spark) as context:
             warm = Warm(session=lake.spark, context=context)
-            return erase(lake.settings, feeds, endpoints, given, warm=warm)
+            return erase(lake.settings, feeds, lambda: lake.topic.endpoints, given, warm=warm)
 
     return go
 
@@ -98,11 +100,26 @@ def test_a_person_is_nowhere_and_everybody_else_is_where_they_were(lake, send, f
     assert again.taken.rows == {}
 
 
-def test_rows_that_no_table_of_silver_tells_of_leave_bronze(lake, send, forget):
-    dropped = send(("uno", ""), ("uno", BOB))
-    lake.stream()
-    assert lake.silver == Counter({place: 1 for place in [*dropped][1:]})
-    assert forget("").taken.rows
+class WithoutAnn(StreamedLake):
+    """A lake whose feed drops rows of one gamer."""
+
+    @property
+    def feed(self):
+        dropping = Expectation(name="no_ann", sql=f"gamer_id <> '{ANN}'", action=Action.DROP)
+        return self.topic.feed(expectations=(dropping,))
+
+
+class TestDropped:
+    @pytest.fixture
+    def lake(self, spark, services, settings):
+        return WithoutAnn(spark, settings, Topic(services))
+
+    def test_rows_that_an_expectation_dropped_leave_bronze(self, lake, send, forget):
+        send(("uno", ANN), ("uno", BOB))
+        lake.stream()
+        assert silver_gamers(lake) == Counter({BOB: 1})
+        assert forget(ANN).taken.rows == {bronze_of("games").name: 1}
+        assert everything(lake, ANN) == []
 
 
 def test_rows_that_come_later_are_left_out_or_kept_as_it_was_asked(lake, send, forget):
@@ -129,7 +146,7 @@ def test_rows_that_wait_for_demux_are_told_and_left_out_when_it_comes(lake, send
     assert [one.state for one in done.erasures] == [ErasureState.REMOVED]
     assert "rows of its source are not in silver yet" in done.left[0]
     lake.demux()
-    assert lake.silver and silver_gamers(lake) == Counter({BOB: 1})
+    assert silver_gamers(lake) == Counter({BOB: 1})
     again = forget(is_again=True)
     assert [one.state for one in again.erasures] == [ErasureState.DONE]
     assert everything(lake, ANN) == []

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -50,43 +51,50 @@ def holders(files: Iterable[tuple[str, bytes]], *values: str | int) -> list[str]
 def has(content: bytes, *values: str | int) -> bool:
     texts = [value for value in values if isinstance(value, str)]
     forms = {form for text in texts for form in _forms(text)}
-    return _has(content, forms, set(values), 0)
+    return _has(content, forms, {value for value in values if isinstance(value, int)}, 0)
 
 
 def _forms(text: str) -> Iterator[bytes]:
-    yield text.encode()
-    yield json.dumps(text)[1:-1].encode()
-    yield json.dumps(text)[1:-1].replace("/", "\\/").encode()
+    """As it is, and as JSON, JSON in JSON, and JSON in that write it."""
+    written = {text}
+    for _ in range(4):
+        yield from (one.encode() for one in written)
+        yield from (one.replace("/", "\\/").encode() for one in written)
+        written = {json.dumps(o, ensure_ascii=a)[1:-1] for o in written for a in (True, False)}
 
 
-def _has(content: bytes, forms: set[bytes], values: set[str | int], depth: int) -> bool:
+def _has(content: bytes, forms: set[bytes], numbers: set[int], depth: int) -> bool:
     if any(form in content for form in forms):
         return True
-    if content[:4] == content[-4:] == b"PAR1" and _in_rows(content, forms, values):
+    if content[:4] == content[-4:] == b"PAR1":
+        return _in_rows(content, forms, numbers)
+    if any(_in_digits(content, number) for number in numbers):
         return True
-    return depth < 4 and any(_has(inner, forms, values, depth + 1) for inner in _unpacked(content))
+    return depth < 4 and any(_has(inner, forms, numbers, depth + 1) for inner in _unpacked(content))
 
 
-def _in_rows(content: bytes, forms: set[bytes], values: set[str | int]) -> bool:
+def _in_digits(content: bytes, number: int) -> bool:
+    return re.search(rb"(?<![0-9])%d(?![0-9])" % number, content) is not None
+
+
+def _in_rows(content: bytes, forms: set[bytes], numbers: set[int]) -> bool:
     try:
         rows = pq.read_table(pa.BufferReader(content), partitioning=None).to_pylist()
-    except pa.ArrowException:
+    except (pa.ArrowException, OSError):
         return False
-    return any(_in_value(value, forms, values) for row in rows for value in row.values())
+    return any(_in_value(value, forms, numbers) for row in rows for value in row.values())
 
 
-def _in_value(value: object, forms: set[bytes], values: set[str | int]) -> bool:
+def _in_value(value: object, forms: set[bytes], numbers: set[int]) -> bool:
     if isinstance(value, dict):
-        return any(_in_value(one, forms, values) for one in value.values())
+        return any(_in_value(one, forms, numbers) for one in value.values())
     if isinstance(value, list | tuple):
-        return any(_in_value(one, forms, values) for one in value)
+        return any(_in_value(one, forms, numbers) for one in value)
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, bytes):
-        return any(form in value for form in forms) or any(
-            _has(inner, forms, values, 3) for inner in _unpacked(value)
-        )
-    return not isinstance(value, bool) and isinstance(value, int) and value in values
+        return _has(value, forms, numbers, 3)
+    return not isinstance(value, bool) and isinstance(value, int) and value in numbers
 
 
 def _unpacked(content: bytes) -> Iterator[bytes]:

@@ -1,0 +1,80 @@
+"""Proving an erasure that was done: a scan; where older versions have something, their end; again.
+
+Of tables that no row left the erasure ends nothing, unless a scan finds that an old file of theirs,
+such as one from before a compaction, has a value still.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from lake_assets.delta.catalog import tables_of
+from lake_assets.delta.table_log import log_of
+from lake_assets.erasure.end import end_histories
+from lake_assets.erasure.note import with_hidden
+from lake_assets.erasure.proof import Proof, prove
+from lake_assets.erasure.run import Erased, ledger_of
+from lake_assets.erasure.scanned import Kind
+from lake_assets.erasure.wanted import Wanted
+from lake_assets.model.erasures import Erasure
+from lake_assets.model.feeds import Feed
+from lake_assets.model.tables import ERASURE_REQUESTS, TableRef
+from lake_assets.settings.schema import Settings
+from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.state.files import turn
+from lake_assets.streams.noted_changes import REDO_TURN
+
+
+def prove_erased(
+    settings: Settings,
+    feeds: Sequence[Feed],
+    done: Erased,
+    wanted: Sequence[Wanted],
+    tell: Callable[[str], None] = lambda _: None,
+) -> Proof:
+    """Look for the values everywhere, and note in the ledger if nothing was found.
+
+    Args:
+        settings: where the lake is.
+        feeds: all that are declared.
+        done: what was erased; gets what is left to do.
+        wanted: the values.
+        tell: told of progress.
+
+    Raises:
+        LakeError: the lake cannot be read or written.
+    """
+    sought = [with_hidden(one, settings.masking.key_bytes) for one in wanted]
+    with open_lake(settings) as context:
+        ledger = ledger_of(context)
+        key = ledger.read().key
+        proof = prove(settings, sought, key, tell=tell)
+        if tables := _tables_of(proof, context, feeds):
+            tell("older versions of further tables have some: ending their time travel")
+            columns = {one.column for one in wanted}
+            with turn(settings.state_dir, REDO_TURN):
+                ended = end_histories(settings, context, feeds, tables, columns)
+            done.ended.add(ended)
+            done.left += ended.left
+            proof = prove(settings, sought, key, tell=tell)
+        if proof.is_clean and proof.is_whole:
+            ids = {one.id for one in done.erasures}
+            found = ledger.read()
+            done.erasures = [_proved(one) for one in found.every if one.id in ids]
+            ledger.write(found.with_changed(done.erasures))
+    return proof
+
+
+def _proved(one: Erasure) -> Erasure:
+    return replace(one, is_proved=True)
+
+
+def _tables_of(proof: Proof, context: LakeContext, feeds: Sequence[Feed]) -> set[TableRef]:
+    """The tables below whose folders something was found."""
+    found = {one.file for one in proof.scanned.findings if one.kind in {Kind.DATA, Kind.LOG}}
+    every = {table for feed in feeds for table in tables_of(context.lake, feed)}
+    folders = {
+        table: f"{log_of(context.lake, table).folder}/" for table in (*every, ERASURE_REQUESTS)
+    }
+    return {
+        table for table, folder in folders.items() if any(file.startswith(folder) for file in found)
+    }
