@@ -56,6 +56,10 @@ class System(Protocol):
         """What runs now, by role; a role of which nothing runs is absent or empty."""
         ...
 
+    def restore(self, role: str) -> None:
+        """Have what plays a role run again, where nobody else sees to that."""
+        ...
+
     def log(self, line: str) -> None:
         """Note a line in the run's log."""
         ...
