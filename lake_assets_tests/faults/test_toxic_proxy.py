@@ -10,9 +10,13 @@ from faults.toxic_proxy import Toxicity, ToxicProxy
 
 MESSAGE = bytes(range(256)) * 100
 
+MESSAGE_BYTES = len(MESSAGE)
+
 
 class Echo(socketserver.BaseRequestHandler):
     """Sends back what comes."""
+
+    server: "Server"
 
     def handle(self):
         try:
@@ -22,33 +26,51 @@ class Echo(socketserver.BaseRequestHandler):
             self.server.broken.append(self.client_address)
 
 
-class EchoServer(socketserver.ThreadingTCPServer):
+class Remembering(socketserver.BaseRequestHandler):
+    """Keeps what comes and answers nothing."""
+
+    server: "Server"
+
+    def handle(self):
+        while data := self.request.recv(65_536):
+            self.server.got += data
+
+
+class Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
+
+    def __init__(self, handler):
+        super().__init__(("127.0.0.1", 0), handler)
+        self.broken = []
+        self.got = b""
 
 
 @pytest.fixture(scope="module")
 def echo():
-    with EchoServer(("127.0.0.1", 0), Echo) as server:
-        server.broken = []
+    with Server(Echo) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,)).start()
         yield server
         server.shutdown()
 
 
+def seeded(seed):
+    return Random(seed)  # noqa: S311 - faults are to come again
+
+
 @pytest.fixture
-def proxy(echo):
-    with ToxicProxy(Random(1)) as one:
-        one.listen("broker")
-        one.lead("broker", echo.server_address)
+def proxy():
+    with ToxicProxy(seeded(1)) as one:
         yield one
 
 
 @pytest.fixture
-def address(proxy):
-    return proxy._links["broker"].listener.getsockname()
+def address(proxy, echo):
+    at = proxy.listen("broker")
+    proxy.lead("broker", echo.server_address)
+    return at
 
 
-def read(client, size=len(MESSAGE)):
+def read(client, size=MESSAGE_BYTES):
     got = b""
     while len(got) < size and (data := client.recv(65_536)):
         got += data
@@ -117,8 +139,7 @@ def test_new_connections_are_refused_until_they_are_not_and_the_port_stays(proxy
 
 def test_a_message_is_cut_in_its_middle_and_the_connection_ends(proxy, address):
     proxy.set("broker", Toxicity(cut_chance=1))
-    with EchoServer(("127.0.0.1", 0), Remembering) as server:
-        server.got = b""
+    with Server(Remembering) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,)).start()
         proxy.lead("broker", server.server_address)
         with connect(address) as client:
@@ -130,14 +151,6 @@ def test_a_message_is_cut_in_its_middle_and_the_connection_ends(proxy, address):
         server.shutdown()
         assert server.got == MESSAGE[:500]
     assert proxy.cut("broker") == 1
-
-
-class Remembering(socketserver.BaseRequestHandler):
-    """Keeps what comes and answers nothing."""
-
-    def handle(self):
-        while data := self.request.recv(65_536):
-            self.server.got += data
 
 
 def test_a_delay_delays_both_ways(proxy, address):
@@ -182,7 +195,7 @@ def test_a_link_whose_service_is_away_resets(proxy, address):
 
 
 def test_links_are_apart_and_end_with_the_proxy(echo):
-    with ToxicProxy(Random(1)) as proxy:
+    with ToxicProxy(seeded(1)) as proxy:
         broker, store = proxy.listen("broker"), proxy.listen("store")
         proxy.lead("broker", echo.server_address)
         proxy.lead("store", echo.server_address)
