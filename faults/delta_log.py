@@ -58,7 +58,7 @@ def replay(place: Place, name: str) -> Table:
         UnreadableError: it has what this does not know, or a hole.
         FileNotFoundError: a file of the log went while it was read.
     """
-    found = [one.path.rpartition("/")[2] for one in place.list(f"{name}/{LOG}")]
+    found = [one.path.rpartition("/")[2] for one in place.files_below(f"{name}/{LOG}")]
     commits = {int(match[1]): match[0] for file in found if (match := _COMMIT.fullmatch(file))}
     checkpoints = _checkpoints(name, found)
     table = Table(name)

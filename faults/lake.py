@@ -64,8 +64,7 @@ def settings_of(
     host, port = broker
     return Settings(
         home=folder / "home",
-        lake=folder / "lake",
-        state=folder / "state",
+        lake=folder / "disk" / "lake",
         feeds=declare(folder / "feeds"),
         runtime=base.runtime,
         kafka=KafkaSettings(bootstrap_servers=f"{host}:{port}"),
@@ -81,6 +80,7 @@ def in_a_bucket(settings: Settings, options: Mapping[str, str]) -> Settings:
     return settings.model_copy(
         update={
             "lake": Path(f"s3://{BUCKET}/faults"),
+            "state": settings.home / "state",
             "storage": StorageSettings.model_validate({"options": options}),
         }
     )

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import IO, Any
@@ -109,6 +110,7 @@ class Load:
         self._schemas, self._acked = Schemas(plan), list[Acked]()
         self._began, self._registered_at = time.time(), 0.0
         self._version = self._schemas.upto(0)
+        self._class_of = cache(message_class)
         self._producer = Producer(
             {
                 "bootstrap.servers": plan.kafka,
@@ -155,7 +157,7 @@ class Load:
         game = f"game_{self._chance.randrange(self._keys(past))}"
         gamer = player(self._began, now, self._plan.player_for_s, self._chance.randrange(PLAYERS))
         version, schema_id = self._newest(past)
-        message = message_class(version)(game_name=game, gamer_id=gamer, device_id=event)
+        message = self._class_of(version)(game_name=game, gamer_id=gamer, device_id=event)
         message.event_timestamp.FromNanoseconds(int(now * 1e9))  # type: ignore[attr-defined]
         for added in range(1, version + 1):
             setattr(message, custom_column(added), f"v{added}")

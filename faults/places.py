@@ -26,7 +26,7 @@ class Place:
     files: pafs.FileSystem
     root: str
 
-    def list(self, folder: str = "") -> list[FileThere]:
+    def files_below(self, folder: str = "") -> list[FileThere]:
         """All files below a folder, at any depth; none if it is not there."""
         base = f"{self.root}/{folder}".rstrip("/")
         selector = pafs.FileSelector(base, recursive=True, allow_not_found=True)

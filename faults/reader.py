@@ -119,7 +119,7 @@ def count(
     Raises:
         UnreadableError: a table has what the reader does not know.
     """
-    listed = place.list()
+    listed = place.files_below()
     tables = {name: replay(place, name) for name in tables_in(listed)}
     counted = Counted(acked=len(acked), files=len(listed))
     missing = _missing(listed, tables.values())
@@ -135,15 +135,16 @@ def count(
     counted.findings += _events(acked, set(erased), bronze, silver, refused)
     counted.findings += _gold(place, names, tables, silver, counted)
     unnamed = [*_unnamed(listed, tables.values())]
-    young = [o for o in unnamed if files_younger_than and o.changed_at >= files_younger_than]
+    least = float("inf") if files_younger_than is None else files_younger_than
+    young = [one for one in unnamed if one.changed_at >= least]
     counted.young_files = len(young)
-    counted.findings += _found(UNNAMED, [o.path for o in unnamed if o not in young])
+    counted.findings += _found(UNNAMED, [one.path for one in unnamed if one not in young])
     return counted
 
 
 def gold_differs(place: Place, names: Names) -> list[str]:
     """Where gold is not what silver comes to now."""
-    tables = {name: replay(place, name) for name in tables_in(place.list())}
+    tables = {name: replay(place, name) for name in tables_in(place.files_below())}
     silver = [_silver(place, names, name, tables[name], key) for name, key in _keys(names, tables)]
     return [*_gold_differences(place, names, tables, silver, Counted())]
 

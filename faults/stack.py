@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Literal
 from benchmarks.beside import beside
 from benchmarks.standalone import Cluster, run_cluster
 from faults.dagster_processes import dagster_processes
+from faults.disk import Disk, cannot_mount, mounted
 from faults.kept import Kept
 from faults.lake import BUCKET, in_a_bucket, on_a_cluster, settings_of, store_options
 from faults.network import broker_behind
@@ -42,6 +43,9 @@ VENUES: tuple[Venue, ...] = ("disk", "s3", "cluster")
 ROOT = Path(__file__).parents[1]
 
 WORKERS = 2
+
+_DISK_BYTES = 4 << 30
+"""Of the lake's own disk, in a sparse file."""
 
 _ENDS_WITHIN_S = 120.0
 """For streams that are told to end: they finish the batch in hand."""
@@ -86,12 +90,15 @@ class Stack:
         proxy: ToxicProxy,
         kept: list[Kept],
         cluster: Cluster | None,
+        disk: Disk | None,
         log: Log,
     ) -> None:
         """Know the parts."""
         self.asked, self.settings, self.servers, self.proxy = asked, settings, servers, proxy
-        self.kept, self.cluster, self._log = kept, cluster, log
+        self.kept, self.cluster, self.disk, self._log = kept, cluster, disk, log
         self.environment = environment_of(settings, asked.run)
+        self.keeps_young = False
+        """Whether maintenance could not be made to take files for old."""
 
     @property
     def state_dir(self) -> Path:
@@ -176,14 +183,21 @@ class Stack:
                 return [f"{one.pid} of {one.part}: {one.command[:200]}" for one in left]
             time.sleep(0.5)
 
-    def command(self, *arguments: str, within_s: float) -> subprocess.CompletedProcess[str]:
+    def command(
+        self, *arguments: str, within_s: float, before: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[str]:
         """Run `lake-assets` beside the streams to its end.
+
+        Args:
+            arguments: its own.
+            within_s: is killed then.
+            before: words before it, such as a program that starts it.
 
         Raises:
             subprocess.TimeoutExpired: it takes longer.
         """
         return subprocess.run(  # noqa: S603 - our own
-            command_line(*arguments),
+            [*before, *command_line(*arguments)],
             env={**self.environment, PART: WORK},
             cwd=self.asked.folder,
             capture_output=True,
@@ -212,6 +226,9 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
         proxy = stack.enter_context(ToxicProxy(random))
         roles = ("broker", "registry", *(("store",) if asked.venue != "disk" else ()))
         links = {role: proxy.listen(role) for role in roles}
+        disk = None
+        if asked.venue == "disk" and cannot_mount() is None:
+            disk = stack.enter_context(mounted(asked.folder / "disk", _DISK_BYTES))
         settings = settings_of(
             base, asked.folder, broker=links["broker"], registry=links["registry"]
         )
@@ -230,7 +247,7 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             settings = on_a_cluster(settings, cluster.master, _path())
         ensure_runtime(settings)
         kept = _kept(asked, settings, log)
-        found = Stack(asked, settings, servers, proxy, kept, cluster, log)
+        found = Stack(asked, settings, servers, proxy, kept, cluster, disk, log)
         for one in kept:
             stack.callback(one.kill)
         yield found

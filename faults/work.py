@@ -8,7 +8,7 @@ on or streams recover, and then has to say so; if it fails at any other time, th
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random
 
@@ -61,9 +61,9 @@ class Work:
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Begin."""
-        self._thread = threading.Thread(target=self._run, name="work", daemon=True)
+    def start(self, once: Sequence[str] = ()) -> None:
+        """Begin; with some kinds given, do each of them once, and nothing more."""
+        self._thread = threading.Thread(target=self._run, args=(once,), name="work", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
@@ -76,7 +76,7 @@ class Work:
         """For the report."""
         return [asdict(one) for one in self.done]
 
-    def _run(self) -> None:
+    def _run(self, once: Sequence[str]) -> None:
         kinds: dict[str, Callable[[], tuple[str, ...] | None]] = {
             "maintain": maintain,
             "rebuild silver": rebuild_silver,
@@ -87,13 +87,16 @@ class Work:
             kinds[_ERASURE] = self._erasure
         else:
             self.skipped[_ERASURE] = f"`lake-assets {_ERASURE}` is not there yet"
+        for kind in once or self._forever([*kinds]):
+            if self._stop.wait(self.random.uniform(*self.pause_s)):
+                return
+            arguments = kinds[kind]()
+            if arguments is not None:
+                self._do(kind, arguments)
+
+    def _forever(self, kinds: Sequence[str]) -> Iterator[str]:
         while True:
-            for kind in self.random.sample(sorted(kinds), len(kinds)):
-                if self._stop.wait(self.random.uniform(*self.pause_s)):
-                    return
-                arguments = kinds[kind]()
-                if arguments is not None:
-                    self._do(kind, arguments)
+            yield from self.random.sample(kinds, len(kinds))
 
     def _do(self, kind: str, arguments: tuple[str, ...]) -> None:
         at = time.time()
