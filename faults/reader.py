@@ -201,7 +201,8 @@ def _events(
     yield from _found(WRONG, [f"{w} in {k}: is of {g}" for w, _, k, g in rows if k != g])
     yield from _found(WRONG, _misplaced(what, in_silver, refused))
     yield from _found(
-        WRONG, [f"{i} at {w}, where {what[w].id} is" for w, i, _, _ in rows if _is_other(what, w, i)]
+        WRONG,
+        [f"{i} at {w}, where {what[w].id} is" for w, i, _, _ in rows if _is_other(what, w, i)],
     )
     yield from _found("from nowhere", [str(w) for w in placed if w not in bronze])
     left = [f"{i} at {w}" for w, i in gone.items() if bronze[w] or placed[w]]

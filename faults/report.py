@@ -123,10 +123,14 @@ def _summary(report: Mapping[str, Any]) -> list[str]:
     ]
     for one in report["venues"]:
         by = " (Dagster)" if one["dagster"] else ""
-        other = len(one["failures"]) + len(one["orphans"]) + sum(
-            finding["count"]
-            for finding in one["findings"]
-            if finding["kind"] not in {LOST, DOUBLED}
+        other = (
+            len(one["failures"])
+            + len(one["orphans"])
+            + sum(
+                finding["count"]
+                for finding in one["findings"]
+                if finding["kind"] not in {LOST, DOUBLED}
+            )
         )
         lines.append(
             f"| {one['venue']}{by} | {one['seconds'] / 60:.1f} | {len(one['faults'])} "

@@ -29,4 +29,6 @@ def last_upkeep(stack: Stack, report: VenueReport) -> None:
 def _maintain(stack: Stack, report: VenueReport, before: tuple[str, ...]) -> None:
     done = stack.command("maintain", before=before, within_s=_WITHIN_S)
     if done.returncode != 0:
-        report.failures.append(f"the last upkeep ended with {done.returncode}: {done.stderr[-300:]}")
+        report.failures.append(
+            f"the last upkeep ended with {done.returncode}: {done.stderr[-300:]}"
+        )

@@ -28,15 +28,20 @@ def system():
     return SimpleNamespace(log=lines.append, lines=lines)
 
 
-@pytest.fixture(scope="module")
-def mounts():
+def skip_without_mounts():
     reason = cannot_mount()
     if reason is not None:
         pytest.skip(reason)
 
 
+@pytest.fixture
+def mounts():
+    skip_without_mounts()
+
+
 @pytest.fixture(scope="module")
-def disk(mounts, tmp_path_factory):
+def disk(tmp_path_factory):
+    skip_without_mounts()
     with mounted(tmp_path_factory.mktemp("faults") / "lake", SIZE) as one:
         yield one
 
