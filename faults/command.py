@@ -3,6 +3,7 @@
 import json
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -21,7 +22,7 @@ from faults.stack import VENUES, Asked, Log, Venue
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.errors import SettingsError
 
-_QUICK_S = 35.0
+_QUICK_S = 55.0
 """Of faults; what is around them takes as long again."""
 
 app = typer.Typer(name="python -m faults", pretty_exceptions_enable=False, add_completion=False)
@@ -71,6 +72,8 @@ def faults(
 
     Ends with code 1 if an event was lost or doubled, or anything else was found.
     """
+    # Whoever ends it by a signal leaves no server behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     seed = secrets.randbelow(10**6) if seed is None else seed
     venues = _venues(venue, quick=quick)
     given = f"--seed {seed} --minutes {minutes:g}" + (" --quick" if quick else "")
