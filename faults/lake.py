@@ -86,7 +86,7 @@ def in_a_bucket(settings: Settings, options: Mapping[str, str]) -> Settings:
     )
 
 
-def on_a_cluster(settings: Settings, master: str, path: Path) -> Settings:
+def on_a_cluster(settings: Settings, master: str, path: str) -> Settings:
     """The same lake, whose work a cluster does.
 
     Args:
@@ -97,7 +97,7 @@ def on_a_cluster(settings: Settings, master: str, path: Path) -> Settings:
     conf = {
         "spark.executor.memory": "700m",
         "spark.executor.cores": "1",
-        "spark.executorEnv.PYTHONPATH": str(path),
+        "spark.executorEnv.PYTHONPATH": path,
     }
     secrets = {name: SecretStr(value) for name, value in conf.items()}
     own = settings.spark.model_copy(update={"master": master, "conf": secrets})

@@ -1,10 +1,10 @@
 """The load: a producer in a process of its own, which notes what the broker acknowledged.
 
-`python -m faults.load` reads what to send from standard input, as JSON, and sends until SIGTERM; then
-it waits for the last acknowledgements, and says on standard output how many events it sent. Keys and
-versions of the schema grow with time; some messages cannot be decoded. A player is one of some
-seconds only and sends nothing after them, so that whoever asks for a player of the past to be erased
-asks for all of them.
+`python -m faults.load` reads what to send from standard input, as JSON, and sends until SIGTERM;
+then it waits for the last acknowledgements, and says on standard output how many events it sent.
+Keys and versions of the schema grow with time; some messages cannot be decoded. A player is one of
+some seconds only and sends nothing after them, so that whoever asks for a player of the past to be
+erased asks for all of them.
 """
 
 import json

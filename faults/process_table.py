@@ -26,12 +26,9 @@ _ROLES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("broker", re.compile(r"kafka\.Kafka")),
     ("registry", re.compile(r"apicurio")),
     ("store", re.compile(r"s3proxy|\bweed\b")),
-    (
-        "python worker",
-        re.compile(r"pyspark[./](daemon|worker)|-m lake_assets\.spark\.\w*(daemon|worker)"),
-    ),
+    ("python worker", re.compile(r"-m lake_assets\.spark\.daemon")),
     ("daemon", re.compile(r"dagster[.-]daemon.* run\b|dagster\._daemon run\b")),
-    ("webserver", re.compile(r"dagster[.-]webserver")),
+    ("webserver", re.compile(r"dagster[_-]webserver")),
     ("code server", re.compile(r"dagster\S* api grpc|dagster\S* code-server")),
 )
 

@@ -188,25 +188,32 @@ def _events(
         for where, name, key in zip(one.places, one.ids, one.keys, strict=True)
     ]
     in_silver = Counter(where for where, _, _, _ in rows)
-    by_id = Counter(name for _, name, _, _ in rows)
+    by_id = Counter(name for name, _ in {(name, where) for where, name, _, _ in rows})
     placed = in_silver + refused
     kept = [event for event in acked if event.id not in erased]
     gone = {event.place: event.id for event in acked if event.id in erased}
     what = {event.place: event for event in kept}
-    yield from _found(LOST, [_in_words(e, "bronze") for e in kept if not bronze[e.place]])
-    yield from _found(LOST, [_in_words(e, "silver") for e in kept if not placed[e.place]])
+    yield from _found(LOST, _lost(kept, bronze, placed))
     yield from _found(DOUBLED, [f"{w} {n} times in bronze" for w, n in bronze.items() if n > 1])
     yield from _found(DOUBLED, [f"{w} {n} times" for w, n in placed.items() if n > 1])
-    yield from _found(DOUBLED, [f"{i} {n} times in silver" for i, n in by_id.items() if n > 1])
+    yield from _found(DOUBLED, [f"{i} at {n} places" for i, n in by_id.items() if n > 1])
     yield from _found(WRONG, [f"{w} in {k}: is of {g}" for w, _, k, g in rows if k != g])
     yield from _found(WRONG, _misplaced(what, in_silver, refused))
-    yield from _found(
-        WRONG,
-        [f"{i} at {w}, where {what[w].id} is" for w, i, _, _ in rows if _is_other(what, w, i)],
-    )
+    others = [(i, w) for w, i, _, _ in rows if _is_other(what, w, i)]
+    yield from _found(WRONG, [f"{i} at {w}, where {what[w].id} is" for i, w in others])
     yield from _found("from nowhere", [str(w) for w in placed if w not in bronze])
     left = [f"{i} at {w}" for w, i in gone.items() if bronze[w] or placed[w]]
     yield from _found("not erased", left)
+
+
+def _lost(kept: Iterable[Acked], bronze: Offsets, placed: Offsets) -> list[str]:
+    found = []
+    for event in kept:
+        layers = {"bronze": bronze, "silver or quarantine": placed}
+        where = [name for name, rows in layers.items() if not rows[event.place]]
+        if where:
+            found.append(_in_words(event, f"not in {' nor in '.join(where)}"))
+    return found
 
 
 def _is_other(what: Mapping[tuple[int, int], Acked], where: tuple[int, int], name: str) -> bool:

@@ -1,8 +1,8 @@
 """What a run has found, as JSON and as a page of Markdown; charts are `charts`'.
 
-Times are seconds since the venue's run began. A sample is of a second: `at`, `acked` (events that the
-broker has), `visible` (of them, those in silver or quarantine), `lag_s` (how long the oldest that
-is not has waited) and `blind` (whether the lake could not be looked at).
+Times are seconds since the venue's run began. A sample is of a second: `at`, `acked` (events that
+the broker has), `visible` (of them, those in silver or quarantine), `lag_s` (how long the oldest
+that is not has waited) and `blind` (whether the lake could not be looked at).
 """
 
 import os
@@ -109,6 +109,12 @@ def as_markdown(report: Mapping[str, Any]) -> str:
     return "\n".join([*_summary(report), "", *_by_fault(report), "", *_skipped(report)])
 
 
+_COLUMNS = (
+    *("venue", "minutes of faults", "faults", "events acknowledged", "in silver"),
+    *("in quarantine", "erased", "lost", "doubled", "other findings", "longest outage"),
+)
+
+
 def _summary(report: Mapping[str, Any]) -> list[str]:
     machine, versions = report["machine"], report["versions"]
     lines = [
@@ -117,9 +123,8 @@ def _summary(report: Mapping[str, Any]) -> list[str]:
         + ", ".join(f"{name} {number}" for name, number in versions.items())
         + ".",
         "",
-        "| venue | minutes of faults | faults | events acknowledged | in silver | in quarantine "
-        "| erased | lost | doubled | other findings | longest outage |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        f"| {' | '.join(_COLUMNS)} |",
+        f"|---|{'---:|' * (len(_COLUMNS) - 1)}",
     ]
     for one in report["venues"]:
         by = " (Dagster)" if one["dagster"] else ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from faults.build import run_stack
 from faults.catalog import faults_of, quick_faults, skipped
 from faults.fault import Fault
 from faults.journal import Acked, Reading
@@ -21,7 +22,7 @@ from faults.process_table import PART
 from faults.reader import Counted, Finding, count, gold_differs
 from faults.report import FaultRecord, VenueReport
 from faults.schedule import LONG, QUICK, Turn, turns
-from faults.stack import ROOT, Asked, Log, Stack, run_stack
+from faults.stack import ROOT, Asked, Log, Stack
 from faults.upkeep import last_upkeep
 from faults.watch import Watch
 from faults.work import Work
@@ -130,7 +131,7 @@ def _loading(stack: Stack, run: Run, journal: Path) -> Iterator[_Loading]:
         player_for_s=15.0,
     )
     with (stack.asked.folder / "load.log").open("ab") as errors:
-        process = subprocess.Popen(  # noqa: S603 - our own
+        process = subprocess.Popen(
             [sys.executable, "-m", "faults.load"],
             env={**stack.environment, PART: "server"},
             cwd=ROOT,

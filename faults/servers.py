@@ -40,7 +40,7 @@ jclouds.credential=local
 class Server:
     """One of them: started, killed by whoever likes to, and started again."""
 
-    def __init__(  # noqa: PLR0913 - all of a process
+    def __init__(
         self,
         service: Service,
         folder: Path,

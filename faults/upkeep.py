@@ -1,8 +1,8 @@
 """The last upkeep of a lake, after which no file is to be left that no log names.
 
-Maintenance deletes such a file only when it has long known it to be unused, since a job may still be
-about to name it. So it is run twice: once as it is, to have it meet the files, and once by a clock
-that is eight days ahead (libfaketime), which nothing else has.
+Maintenance deletes such a file only when it has long known it to be unused, since a job may still
+be about to name it. So it is run twice: once as it is, to have it meet the files, and once by a
+clock that is eight days ahead (libfaketime), which nothing else has.
 """
 
 import shutil
@@ -29,6 +29,5 @@ def last_upkeep(stack: Stack, report: VenueReport) -> None:
 def _maintain(stack: Stack, report: VenueReport, before: tuple[str, ...]) -> None:
     done = stack.command("maintain", before=before, within_s=_WITHIN_S)
     if done.returncode != 0:
-        report.failures.append(
-            f"the last upkeep ended with {done.returncode}: {done.stderr[-300:]}"
-        )
+        said = f"the last upkeep ended with {done.returncode}: {done.stderr[-300:]}"
+        report.failures.append(said)
