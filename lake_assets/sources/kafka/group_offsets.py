@@ -15,6 +15,13 @@ from lake_assets.sources.base import ANSWER_S
 from lake_assets.sources.kafka.refusals import FORBIDDEN, Refusals
 from lake_assets.sources.kafka.topics import client_config
 
+_GRANT = (
+    "Grant the user Read on the group and the topic, or set "
+    "LAKE_ASSETS_KAFKA_COMMIT_OFFSETS=false; the lake does not need them"
+)
+
+_AGAIN = "It is tried again by itself; the lake does not need them"
+
 _LOOKS_EVERY_S = 0.05
 """An answer of the broker ends a look at once."""
 
@@ -55,8 +62,7 @@ class GroupOffsets:
             raise SourceError(
                 f"consumer group {self._group!r} at {self._endpoints.kafka}",
                 f"takes no offsets of topic {_named(topics)} ({error.str()})",
-                "Grant the user Read on the group and the topic, or set "
-                "LAKE_ASSETS_KAFKA_COMMIT_OFFSETS=false; the lake does not need them",
+                _GRANT if error.code() in FORBIDDEN else _AGAIN,
             )
 
     def _refusal(
@@ -68,9 +74,9 @@ class GroupOffsets:
             error, answered = self._answer(places, timeout_s)
         except KafkaException as problem:
             return problem.args[0], everything
-        refused = [place for place in answered if place.error]
+        refused = [(place.error, place.topic) for place in answered if place.error is not None]
         if refused:
-            return refused[0].error, [place.topic for place in refused]
+            return refused[0][0], [topic for _, topic in refused]
         return None if error is None else (self._refusals.behind(error), everything)
 
     def _answer(self, places: Sequence[TopicPartition], timeout_s: float) -> "_Answer":

@@ -33,7 +33,9 @@ def test_a_group_has_the_offsets_that_were_committed_last(services):
 
 
 def test_brokers_that_do_not_answer_are_told():
-    with pytest.raises(SourceError, match="consumer group 'g' at localhost:1: takes no offsets"):
+    with pytest.raises(
+        SourceError, match=r"'g' at localhost:1: takes no offsets .* again by itself"
+    ):
         GroupOffsets(NOWHERE, "g").commit({("t", 0): 3}, timeout_s=1.0)
 
 
