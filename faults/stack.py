@@ -9,11 +9,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import psutil
+
 from benchmarks.standalone import Cluster
+from faults.dagster_processes import CODE_SERVER
 from faults.disk import Disk
 from faults.kept import Kept
 from faults.lake import store_options
@@ -21,6 +25,7 @@ from faults.places import Place, in_bucket, on_disk
 from faults.process_table import PART, RUN, WORK, by_role, started
 from faults.servers import Server
 from faults.toxic_proxy import Address, ToxicProxy
+from lake_assets.errors import StreamError
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
@@ -153,7 +158,21 @@ class Stack:
             StreamError: they do not, or leave something behind.
         """
         for one in reversed(self.kept):
+            if one.name == CODE_SERVER:
+                # Runs go on where their code server was killed; nobody starts new ones now.
+                self._end_runs()
             one.end(within_s=_ENDS_WITHIN_S)
+
+    def _end_runs(self) -> None:
+        runs = []
+        for pid in self.processes().get("stream", []):
+            with suppress(psutil.NoSuchProcess):
+                runs.append(psutil.Process(pid))
+                runs[-1].terminate()
+        _, left = psutil.wait_procs(runs, timeout=_ENDS_WITHIN_S)
+        if left:
+            fact = f"did not end within {_ENDS_WITHIN_S:.0f} s of SIGTERM: {left}"
+            raise StreamError("the streams' run", fact, "See the logs of Dagster")
 
     def orphans(self) -> list[str]:
         """What lives of what belonged to the streams, once they have ended."""
