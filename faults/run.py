@@ -94,6 +94,8 @@ def run_venue(run: Run, log: Log) -> VenueReport:
             finally:
                 work.end()
             loading.end()
+        if (problem := work.finish_erasures()) is not None:
+            report.failures.append(problem)
         report.sent, report.given_up = loading.told["sent"], loading.told["given_up"]
         report.work, report.skipped = work.records(), report.skipped | work.skipped
         _finish(stack, run, watch, report, log)
