@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from faults.schedule import LONG, QUICK, Turn, turns
 from faults.stack import ROOT, Asked, Log, Stack
 from faults.upkeep import last_upkeep
 from faults.watch import Watch
-from faults.work import Work
+from faults.work import Done, Work
 from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.services.registry import url_of
@@ -103,7 +103,7 @@ def run_venue(run: Run, log: Log) -> VenueReport:
         report.samples, report.longest_outage_s = watch.as_records(), watch.longest_outage_s()
         acked = [event for event in watch.acked if event.id not in work.doubtful]
         _count(stack, report, _counted(stack, acked, work.erased))
-        report.failures += _failed_work(work, report)
+        report.failures += failed_work(work.done, report)
     report.orphans += stack.orphans()
     return report
 
@@ -260,10 +260,10 @@ def _ensure_watched(watch: Watch) -> None:
         raise watch.failure
 
 
-def _failed_work(work: Work, report: VenueReport) -> list[str]:
+def failed_work(done: Iterable[Done], report: VenueReport) -> list[str]:
     """Work that failed while no fault was on or had just been."""
     failed = []
-    for one in work.done:
+    for one in done:
         hindered = any(
             fault.at - 1 < one.at + one.seconds
             and one.at < fault.ended + (fault.recovered_s or 0) + 5

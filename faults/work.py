@@ -115,7 +115,7 @@ class Work:
         self.stack.log(f"work: lake-assets {' '.join(arguments)}")
         try:
             done = self.stack.command(*arguments, within_s=_WITHIN_S)
-            status, said = done.returncode, done.stdout + done.stderr
+            status, said = done.returncode, done.stderr if done.returncode else done.stdout
         except subprocess.TimeoutExpired:
             status, said = -1, f"took longer than {_WITHIN_S:.0f} s"
         if asked:
