@@ -45,5 +45,7 @@ def test_a_user_without_the_right_is_told_what_to_grant(secured):
         registry="",
         kafka_options=secured.options(Listener.PASSWORD, user=READER),
     )
-    with pytest.raises(SourceError, match="Grant the user Read on the group"):
+    with pytest.raises(
+        SourceError, match=r"Group authorization failed.* Grant the user Read on the group"
+    ):
         GroupOffsets(endpoints, "lake_assets-games").commit({("commits", 0): 3})
