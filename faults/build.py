@@ -8,6 +8,7 @@ from random import Random
 
 from benchmarks.beside import beside
 from benchmarks.standalone import run_cluster
+from faults.clock import Clock, cannot_step
 from faults.dagster_processes import dagster_processes
 from faults.disk import cannot_mount, mounted
 from faults.kept import Kept
@@ -63,7 +64,8 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             cluster = stack.enter_context(run_cluster(java, folder, workers=WORKERS, more=mark))
             settings = on_a_cluster(settings, cluster.master, _path())
         ensure_runtime(settings)
-        kept = _kept(asked, settings, log)
+        clock = Clock(asked.folder / "clock") if cannot_step() is None else None
+        kept = _kept(asked, settings, clock, log)
         found = Stack(
             asked=asked,
             settings=settings,
@@ -72,6 +74,7 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             kept=kept,
             cluster=cluster,
             disk=disk,
+            clock=clock,
             say=log,
         )
         for one in kept:
@@ -100,8 +103,10 @@ def _servers(
     }
 
 
-def _kept(asked: Asked, settings: Settings, log: Log) -> list[Kept]:
+def _kept(asked: Asked, settings: Settings, clock: Clock | None, log: Log) -> list[Kept]:
     environment = environment_of(settings, asked.run)
+    if clock is not None:
+        environment |= clock.environment()
     if asked.dagster:
         return dagster_processes(asked.folder, environment, log)
     return [Kept("streams", command_line("stream"), environment, asked.folder, log)]

@@ -17,6 +17,7 @@ from typing import Literal
 import psutil
 
 from benchmarks.standalone import Cluster
+from faults.clock import Clock
 from faults.dagster_processes import CODE_SERVER
 from faults.disk import Disk
 from faults.kept import Kept
@@ -81,6 +82,7 @@ class Stack:
     kept: list[Kept]
     cluster: Cluster | None
     disk: Disk | None
+    clock: Clock | None
     say: Log
     keeps_young: bool = False
     """Whether maintenance could not be made to take files for old."""
