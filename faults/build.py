@@ -14,9 +14,9 @@ from faults.disk import cannot_mount, mounted
 from faults.kept import Kept
 from faults.lake import BUCKET, in_a_bucket, on_a_cluster, settings_of, store_options
 from faults.network import broker_behind
-from faults.process_table import PART, RUN
+from faults.process_table import PART, RUN, SERVER
 from faults.servers import Server, make_bucket, ports_for, store_service
-from faults.stack import ROOT, WORKERS, Asked, Log, Stack, environment_of
+from faults.stack import CORES, ROOT, WORKERS, Asked, Log, Stack, environment_of
 from faults.toxic_proxy import Address, ToxicProxy
 from lake_assets.runtime.command_line import command_line
 from lake_assets.runtime.java import Java, find_java
@@ -59,9 +59,11 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             proxy.lead(role, stack.enter_context(_led(asked, role, server)))
         cluster = None
         if asked.venue == "cluster":
-            mark = {RUN: asked.run, PART: "server"}
+            mark = {RUN: asked.run, PART: SERVER}
             folder = asked.folder / "cluster"
-            cluster = stack.enter_context(run_cluster(java, folder, workers=WORKERS, more=mark))
+            cluster = stack.enter_context(
+                run_cluster(java, folder, workers=WORKERS, cores=CORES, more=mark)
+            )
             settings = on_a_cluster(settings, cluster.master, _path())
         ensure_runtime(settings)
         clock = Clock(asked.folder / "clock") if cannot_step() is None else None
@@ -89,7 +91,7 @@ def _servers(
     jars = dict(ensure_files(("kafka", "registry"), java, settings))
     if "store" in links:
         services["store"] = store_service(settings.runtime)
-    environment = {**child_environment(settings), RUN: asked.run, PART: "server"}
+    environment = {**child_environment(settings), RUN: asked.run, PART: SERVER}
     return {
         role: Server(
             service,

@@ -99,6 +99,7 @@ def on_a_cluster(settings: Settings, master: str, path: str) -> Settings:
     conf = {
         "spark.executor.memory": "700m",
         "spark.executor.cores": "1",
+        "spark.cores.max": "2",
         "spark.executorEnv.PYTHONPATH": path,
     }
     secrets = {name: SecretStr(value) for name, value in conf.items()}

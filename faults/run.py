@@ -18,7 +18,7 @@ from faults.journal import Acked, Reading
 from faults.lake import NAMES, SUBJECT, TOPIC
 from faults.load import Plan
 from faults.process_faults import AbsentError
-from faults.process_table import PART
+from faults.process_table import PART, SERVER
 from faults.reader import Counted, Finding, count, gold_differs
 from faults.report import FaultRecord, VenueReport
 from faults.schedule import LONG, QUICK, Turn, turns
@@ -135,7 +135,7 @@ def _loading(stack: Stack, run: Run, journal: Path) -> Iterator[_Loading]:
     with (stack.asked.folder / "load.log").open("ab") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "faults.load"],
-            env={**stack.environment, PART: "server"},
+            env={**stack.environment, PART: SERVER},
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -23,7 +23,7 @@ from faults.disk import Disk
 from faults.kept import Kept
 from faults.lake import store_options
 from faults.places import Place, in_bucket, on_disk
-from faults.process_table import PART, RUN, WORK, by_role, started
+from faults.process_table import PART, RUN, SERVER, WORK, by_role, started
 from faults.servers import Server
 from faults.toxic_proxy import Address, ToxicProxy
 from lake_assets.errors import StreamError
@@ -37,7 +37,9 @@ VENUES: tuple[Venue, ...] = ("disk", "s3", "cluster")
 
 ROOT = Path(__file__).parents[1]
 
-WORKERS = 2
+WORKERS, CORES = 2, 2
+"""Of a cluster, and of each of them. An application gets half of all, so that work beside the
+streams has executors, too."""
 
 _ENDS_WITHIN_S = 120.0
 """For streams that are told to end: they finish the batch in hand."""
@@ -146,7 +148,7 @@ class Stack:
         if role == "spark worker":
             for number in range(1, WORKERS + 1):
                 if not self.cluster.lives(f"worker{number}"):
-                    self.cluster.start_worker(number)
+                    self.cluster.start_worker(number, cores=CORES)
 
     def start(self) -> None:
         """Start the streams, and see to them from now on."""
@@ -177,14 +179,12 @@ class Stack:
             raise StreamError("the streams' run", fact, "See the logs of Dagster")
 
     def orphans(self) -> list[str]:
-        """What lives of what belonged to the streams, once they have ended."""
+        """What lives of the streams and of the work beside them, once both have ended."""
         own = {pid for server in self.servers.values() for pid in server.pids}
         deadline = time.monotonic() + 20
         while True:
             left = [
-                one
-                for one in started(self.asked.run)
-                if one.pid not in own and one.part not in {WORK, "server"}
+                one for one in started(self.asked.run) if one.pid not in own and one.part != SERVER
             ]
             if not left or time.monotonic() > deadline:
                 return [f"{one.pid} of {one.part}: {one.command[:200]}" for one in left]
