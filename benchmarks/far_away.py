@@ -30,31 +30,17 @@ class _Connection:
         """Pass on what comes, each piece as long after it came; end when either side does."""
         clock = asyncio.get_running_loop().time
         pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-
-        async def receive() -> None:
-            piece = b"not yet"
-            while piece:
-                try:
-                    piece = await reader.read(_BYTES)
-                except ConnectionError:
-                    piece = b""
-                pieces.put_nowait((clock() + self._latency_s, piece))
-
-        receiving = asyncio.create_task(receive())
+        receiving = asyncio.create_task(self._receive(reader, pieces))
         with suppress(ConnectionError):
             while True:
                 due, piece = await pieces.get()
                 await asyncio.sleep(max(0.0, due - clock()))
-                if not piece:
-                    break
                 if piece.startswith(b"PUT "):
-                    whole = await _whole(piece, pieces.get)
-                    if whole is None:
-                        break
-                    piece = whole
-                    await self._writing.acquire()
-                    self._answered.clear()
-                if self._is_over:
+                    piece = await _whole(piece, pieces.get)
+                    if piece:
+                        await self._writing.acquire()
+                        self._answered.clear()
+                if not piece or self._is_over:
                     break
                 writer.write(piece)
                 await writer.drain()
@@ -64,6 +50,17 @@ class _Connection:
         # Who has hung up has begun a write all the same.
         await self._answered.wait()
         writer.close()
+
+    async def _receive(
+        self, reader: asyncio.StreamReader, pieces: "asyncio.Queue[tuple[float, bytes]]"
+    ) -> None:
+        piece = b"not yet"
+        while piece:
+            try:
+                piece = await reader.read(_BYTES)
+            except ConnectionError:
+                piece = b""
+            pieces.put_nowait((asyncio.get_running_loop().time() + self._latency_s, piece))
 
     async def answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on what comes at once."""
@@ -85,14 +82,12 @@ class _Connection:
             self._writing.release()
 
 
-async def _whole(
-    piece: bytes, following: Callable[[], Awaitable[tuple[float, bytes]]]
-) -> bytes | None:
-    """A request that begins with a piece, and is not longer than its headers say; None if cut."""
+async def _whole(piece: bytes, following: Callable[[], Awaitable[tuple[float, bytes]]]) -> bytes:
+    """A request that begins with a piece, and is as long as its headers say; empty if it is cut."""
     while (head_and_body := piece.partition(b"\r\n\r\n"))[1] == b"" or _is_cut(*head_and_body):
         _, more = await following()
         if not more:
-            return None
+            return b""
         piece += more
     return piece
 

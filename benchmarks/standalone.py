@@ -164,7 +164,7 @@ def _is_executor(process: psutil.Process) -> bool:
 
 
 @contextmanager
-def run_cluster(
+def run_cluster(  # noqa: PLR0913 - all of a cluster
     java: Java,
     folder: Path,
     *,

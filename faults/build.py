@@ -8,14 +8,15 @@ from random import Random
 
 from benchmarks.beside import beside
 from benchmarks.standalone import run_cluster
+from faults.clock import Clock, cannot_step
 from faults.dagster_processes import dagster_processes
 from faults.disk import cannot_mount, mounted
 from faults.kept import Kept
 from faults.lake import BUCKET, in_a_bucket, on_a_cluster, settings_of, store_options
 from faults.network import broker_behind
-from faults.process_table import PART, RUN
+from faults.process_table import PART, RUN, SERVER
 from faults.servers import Server, make_bucket, ports_for, store_service
-from faults.stack import ROOT, WORKERS, Asked, Log, Stack, environment_of
+from faults.stack import CORES, ROOT, WORKERS, Asked, Log, Stack, environment_of
 from faults.toxic_proxy import Address, ToxicProxy
 from lake_assets.runtime.command_line import command_line
 from lake_assets.runtime.java import Java, find_java
@@ -58,12 +59,15 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             proxy.lead(role, stack.enter_context(_led(asked, role, server)))
         cluster = None
         if asked.venue == "cluster":
-            mark = {RUN: asked.run, PART: "server"}
+            mark = {RUN: asked.run, PART: SERVER}
             folder = asked.folder / "cluster"
-            cluster = stack.enter_context(run_cluster(java, folder, workers=WORKERS, more=mark))
+            cluster = stack.enter_context(
+                run_cluster(java, folder, workers=WORKERS, cores=CORES, more=mark)
+            )
             settings = on_a_cluster(settings, cluster.master, _path())
         ensure_runtime(settings)
-        kept = _kept(asked, settings, log)
+        clock = Clock(asked.folder / "clock") if cannot_step() is None else None
+        kept = _kept(asked, settings, clock, log)
         found = Stack(
             asked=asked,
             settings=settings,
@@ -72,6 +76,7 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             kept=kept,
             cluster=cluster,
             disk=disk,
+            clock=clock,
             say=log,
         )
         for one in kept:
@@ -86,7 +91,7 @@ def _servers(
     jars = dict(ensure_files(("kafka", "registry"), java, settings))
     if "store" in links:
         services["store"] = store_service(settings.runtime)
-    environment = {**child_environment(settings), RUN: asked.run, PART: "server"}
+    environment = {**child_environment(settings), RUN: asked.run, PART: SERVER}
     return {
         role: Server(
             service,
@@ -100,8 +105,10 @@ def _servers(
     }
 
 
-def _kept(asked: Asked, settings: Settings, log: Log) -> list[Kept]:
+def _kept(asked: Asked, settings: Settings, clock: Clock | None, log: Log) -> list[Kept]:
     environment = environment_of(settings, asked.run)
+    if clock is not None:
+        environment |= clock.environment()
     if asked.dagster:
         return dagster_processes(asked.folder, environment, log)
     return [Kept("streams", command_line("stream"), environment, asked.folder, log)]

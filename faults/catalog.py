@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from faults.clock import clock_faults
 from faults.disk import disk_faults
 from faults.fault import Fault
 from faults.network import network_faults
@@ -18,6 +19,7 @@ def faults_of(stack: Stack) -> list[Fault]:
         *process_faults(stack.roles),
         *network_faults(stack.proxy, links),
         *disk_faults(stack.disk),
+        *clock_faults(stack.clock),
     ]
 
 

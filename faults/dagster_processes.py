@@ -5,6 +5,7 @@ server's child: the supervisor in the daemon starts them. Dagster's storage is S
 """
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -34,6 +35,13 @@ def dagster_processes(
     workspace.write_text(_WORKSPACE.format(port=code))
     own = {**environment, "DAGSTER_HOME": str(home)}
     python = sys.executable
+    # Two that make SQLite's tables at once leave some that neither can use.
+    subprocess.run(  # noqa: S603 - Dagster's own
+        [python, "-m", "dagster", "instance", "info"],
+        env=own,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
     grpc = [*(python, "-m", "dagster", "api", "grpc", "--module-name", "lake_assets.definitions")]
     grpc += ["--location-name", "lake_assets", "--host", "127.0.0.1", "--port", str(code)]
     commands = {

@@ -70,8 +70,10 @@ def settings_of(
         kafka=KafkaSettings(bootstrap_servers=f"{host}:{port}"),
         registry=RegistrySettings(url=url_of(registry[1])),
         spark=SparkSettings(master="local[2]", driver_memory="700m"),
-        # So that upkeep finds something to do within minutes.
-        maintenance=MaintenanceSettings(keep_deleted_days=0.1, join_at_files=8),
+        # So that upkeep finds something to do within minutes; `work` has it done, not Dagster.
+        maintenance=MaintenanceSettings(
+            keep_deleted_days=0.1, join_at_files=8, schedule="0 0 1 1 *"
+        ),
     )
 
 
@@ -97,6 +99,7 @@ def on_a_cluster(settings: Settings, master: str, path: str) -> Settings:
     conf = {
         "spark.executor.memory": "700m",
         "spark.executor.cores": "1",
+        "spark.cores.max": "2",
         "spark.executorEnv.PYTHONPATH": path,
     }
     secrets = {name: SecretStr(value) for name, value in conf.items()}

@@ -18,6 +18,9 @@ RUN, PART = "FAULTS_RUN", "FAULTS_PART"
 WORK = "work"
 """The part that is done beside the streams and that no fault is aimed at."""
 
+SERVER = "server"
+"""The part that streams talk to, and the load; it ends after them."""
+
 _ROLES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("jvm", re.compile(r"org\.apache\.spark\.deploy\.SparkSubmit")),
     ("spark master", re.compile(r"org\.apache\.spark\.deploy\.master\.Master")),

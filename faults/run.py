@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +18,14 @@ from faults.journal import Acked, Reading
 from faults.lake import NAMES, SUBJECT, TOPIC
 from faults.load import Plan
 from faults.process_faults import AbsentError
-from faults.process_table import PART
+from faults.process_table import PART, SERVER
 from faults.reader import Counted, Finding, count, gold_differs
 from faults.report import FaultRecord, VenueReport
 from faults.schedule import LONG, QUICK, Turn, turns
 from faults.stack import ROOT, Asked, Log, Stack
 from faults.upkeep import last_upkeep
 from faults.watch import Watch
-from faults.work import Work
+from faults.work import Done, Work
 from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.services.registry import url_of
@@ -94,6 +94,8 @@ def run_venue(run: Run, log: Log) -> VenueReport:
             finally:
                 work.end()
             loading.end()
+        if (problem := work.finish_erasures()) is not None:
+            report.failures.append(problem)
         report.sent, report.given_up = loading.told["sent"], loading.told["given_up"]
         report.work, report.skipped = work.records(), report.skipped | work.skipped
         _finish(stack, run, watch, report, log)
@@ -101,7 +103,7 @@ def run_venue(run: Run, log: Log) -> VenueReport:
         report.samples, report.longest_outage_s = watch.as_records(), watch.longest_outage_s()
         acked = [event for event in watch.acked if event.id not in work.doubtful]
         _count(stack, report, _counted(stack, acked, work.erased))
-        report.failures += _failed_work(work, report)
+        report.failures += failed_work(work.done, report)
     report.orphans += stack.orphans()
     return report
 
@@ -133,7 +135,7 @@ def _loading(stack: Stack, run: Run, journal: Path) -> Iterator[_Loading]:
     with (stack.asked.folder / "load.log").open("ab") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "faults.load"],
-            env={**stack.environment, PART: "server"},
+            env={**stack.environment, PART: SERVER},
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -258,10 +260,10 @@ def _ensure_watched(watch: Watch) -> None:
         raise watch.failure
 
 
-def _failed_work(work: Work, report: VenueReport) -> list[str]:
+def failed_work(done: Iterable[Done], report: VenueReport) -> list[str]:
     """Work that failed while no fault was on or had just been."""
     failed = []
-    for one in work.done:
+    for one in done:
         hindered = any(
             fault.at - 1 < one.at + one.seconds
             and one.at < fault.ended + (fault.recovered_s or 0) + 5

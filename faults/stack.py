@@ -9,18 +9,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import psutil
+
 from benchmarks.standalone import Cluster
+from faults.clock import Clock
+from faults.dagster_processes import CODE_SERVER
 from faults.disk import Disk
 from faults.kept import Kept
 from faults.lake import store_options
 from faults.places import Place, in_bucket, on_disk
-from faults.process_table import PART, RUN, WORK, by_role, started
+from faults.process_table import PART, RUN, SERVER, WORK, by_role, started
 from faults.servers import Server
 from faults.toxic_proxy import Address, ToxicProxy
+from lake_assets.errors import StreamError
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
@@ -31,7 +37,9 @@ VENUES: tuple[Venue, ...] = ("disk", "s3", "cluster")
 
 ROOT = Path(__file__).parents[1]
 
-WORKERS = 2
+WORKERS, CORES = 2, 2
+"""Of a cluster, and of each of them. An application gets half of all, so that work beside the
+streams has executors, too."""
 
 _ENDS_WITHIN_S = 120.0
 """For streams that are told to end: they finish the batch in hand."""
@@ -76,6 +84,7 @@ class Stack:
     kept: list[Kept]
     cluster: Cluster | None
     disk: Disk | None
+    clock: Clock | None
     say: Log
     keeps_young: bool = False
     """Whether maintenance could not be made to take files for old."""
@@ -139,7 +148,7 @@ class Stack:
         if role == "spark worker":
             for number in range(1, WORKERS + 1):
                 if not self.cluster.lives(f"worker{number}"):
-                    self.cluster.start_worker(number)
+                    self.cluster.start_worker(number, cores=CORES)
 
     def start(self) -> None:
         """Start the streams, and see to them from now on."""
@@ -153,17 +162,29 @@ class Stack:
             StreamError: they do not, or leave something behind.
         """
         for one in reversed(self.kept):
+            if one.name == CODE_SERVER:
+                # Runs go on where their code server was killed; nobody starts new ones now.
+                self._end_runs()
             one.end(within_s=_ENDS_WITHIN_S)
 
+    def _end_runs(self) -> None:
+        runs = []
+        for pid in self.processes().get("stream", []):
+            with suppress(psutil.NoSuchProcess):
+                runs.append(psutil.Process(pid))
+                runs[-1].terminate()
+        _, left = psutil.wait_procs(runs, timeout=_ENDS_WITHIN_S)
+        if left:
+            fact = f"did not end within {_ENDS_WITHIN_S:.0f} s of SIGTERM: {left}"
+            raise StreamError("the streams' run", fact, "See the logs of Dagster")
+
     def orphans(self) -> list[str]:
-        """What lives of what belonged to the streams, once they have ended."""
+        """What lives of the streams and of the work beside them, once both have ended."""
         own = {pid for server in self.servers.values() for pid in server.pids}
         deadline = time.monotonic() + 20
         while True:
             left = [
-                one
-                for one in started(self.asked.run)
-                if one.pid not in own and one.part not in {WORK, "server"}
+                one for one in started(self.asked.run) if one.pid not in own and one.part != SERVER
             ]
             if not left or time.monotonic() > deadline:
                 return [f"{one.pid} of {one.part}: {one.command[:200]}" for one in left]

@@ -72,6 +72,17 @@ class Work:
         if self._thread is not None:
             self._thread.join()
 
+    def finish_erasures(self) -> str | None:
+        """Have what was begun and not done be done, now that no fault is on; else say why not."""
+        if not self.doubtful:
+            return None
+        done = self.stack.command(_ERASURE, "--again", within_s=_WITHIN_S)
+        if done.returncode:
+            return f"`erase --again` ended with {done.returncode}: {_last_words(done.stderr)}"
+        self.erased |= self.doubtful
+        self.doubtful.clear()
+        return None
+
     def records(self) -> list[dict[str, object]]:
         """For the report."""
         return [asdict(one) for one in self.done]
@@ -104,7 +115,7 @@ class Work:
         self.stack.log(f"work: lake-assets {' '.join(arguments)}")
         try:
             done = self.stack.command(*arguments, within_s=_WITHIN_S)
-            status, said = done.returncode, done.stdout + done.stderr
+            status, said = done.returncode, done.stderr if done.returncode else done.stdout
         except subprocess.TimeoutExpired:
             status, said = -1, f"took longer than {_WITHIN_S:.0f} s"
         if asked:
@@ -126,7 +137,7 @@ class Work:
         if not past:
             return None
         who = self.random.choice(past)
-        return (_ERASURE, FEED, "--column", "gamer_id", "--value", who, "--later", "keep")
+        return (_ERASURE, "--column", "gamer_id", "--value", who, "--later", "keep")
 
     def _asked_to_erase(self, arguments: tuple[str, ...]) -> set[str]:
         who = arguments[arguments.index("--value") + 1]
