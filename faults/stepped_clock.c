@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,8 @@ static int (*real_nanosleep)(clockid_t, int, const struct timespec *, struct tim
 static int (*real_cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 static int (*real_cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
                                   const struct timespec *);
+static int (*real_cnd_timedwait)(cnd_t *, mtx_t *, const struct timespec *);
+static int (*real_mtx_timedlock)(mtx_t *, const struct timespec *);
 static int (*real_timedlock)(pthread_mutex_t *, const struct timespec *);
 static int (*real_sem_timedwait)(sem_t *, const struct timespec *);
 static int (*real_sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
@@ -50,6 +53,8 @@ __attribute__((constructor)) static void begin(void) {
     if (!real_cond_timedwait)
         real_cond_timedwait = find("pthread_cond_timedwait");
     real_cond_clockwait = find("pthread_cond_clockwait");
+    real_cnd_timedwait = find("cnd_timedwait");
+    real_mtx_timedlock = find("mtx_timedlock");
     real_timedlock = find("pthread_mutex_timedlock");
     real_sem_timedwait = find("sem_timedwait");
     real_sem_clockwait = find("sem_clockwait");
@@ -132,6 +137,18 @@ int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid
                            const struct timespec *at) {
     struct timespec until = due(at, is_wall(clock));
     return real_cond_clockwait(cond, mutex, clock, &until);
+}
+
+/* Threads of C11, such as those of librdkafka; glibc does not come by the function above. */
+int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
+                  const struct timespec *restrict at) {
+    struct timespec until = due(at, looks_wall(at));
+    return real_cnd_timedwait(cond, mutex, &until);
+}
+
+int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict at) {
+    struct timespec until = due(at, looks_wall(at));
+    return real_mtx_timedlock(mutex, &until);
 }
 
 int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex, const struct timespec *restrict at) {
