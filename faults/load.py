@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient, SchemaRegistryError
-from httpx import HTTPError
+from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from pydantic import BaseModel
 
 from faults.journal import Acked, append
@@ -79,23 +79,21 @@ class Schemas:
         """Register nothing yet."""
         self._plan, self._ids = plan, list[int]()
 
-    def upto(self, version: int) -> tuple[int, int]:
-        """The newest version that is registered, and its id; one more is tried at most.
+    def first(self) -> tuple[int, int]:
+        """Version 0 and its id; a registry that has just begun may take its time."""
+        self._ids.append(self._register(0, timeout_s=60))
+        return 0, self._ids[0]
 
-        Raises:
-            SchemaRegistryError, OSError: there is none yet, and the registry does not answer.
-        """
+    def upto(self, version: int) -> tuple[int, int]:
+        """The newest version that is registered, and its id; one more is tried at most."""
         if len(self._ids) <= version:
-            try:
-                self._ids.append(self._register(len(self._ids)))
-            except (SchemaRegistryError, OSError, HTTPError):
-                if not self._ids:
-                    raise
+            with suppress(SchemaRegistryError, OSError, httpx.HTTPError):
+                self._ids.append(self._register(len(self._ids), timeout_s=1))
         return len(self._ids) - 1, self._ids[-1]
 
-    def _register(self, version: int) -> int:
+    def _register(self, version: int, *, timeout_s: int) -> int:
         schema = Schema(f"{proto_text(version)}// {self._plan.subject}\n", "PROTOBUF")
-        config = {"url": self._plan.registry, "timeout": 1, "max.retries": 0}
+        config = {"url": self._plan.registry, "timeout": timeout_s, "max.retries": 0}
         with SchemaRegistryClient(config) as client:
             return int(client.register_schema(self._plan.subject, schema))
 
@@ -109,7 +107,7 @@ class Load:
         self._plan, self._chance = plan, Random(plan.seed)  # noqa: S311 - need not be secret
         self._schemas, self._acked = Schemas(plan), list[Acked]()
         self._began, self._registered_at = time.time(), 0.0
-        self._version = self._schemas.upto(0)
+        self._version = self._schemas.first()
         self._class_of = cache(message_class)
         self._producer = Producer(
             {

@@ -85,6 +85,7 @@ def run_venue(run: Run, log: Log) -> VenueReport:
         watch = Watch(stack.place, NAMES, Reading(journal), log)
         with _loading(stack, run, journal) as loading:
             watch.start()
+            watch.load = loading.process
             stack.start()
             _wait(lambda: watch.visible > 0, "the first rows", _FIRST_ROWS_WITHIN_S, watch)
             log("rows flow")
@@ -258,6 +259,8 @@ def _wait(is_there: Callable[[], bool], what: str, within_s: float, watch: Watch
 def _ensure_watched(watch: Watch) -> None:
     if watch.failure is not None:
         raise watch.failure
+    if watch.load is not None and watch.load.poll() not in {None, 0}:
+        raise StreamError("load", f"ended with code {watch.load.returncode}", "See load.log")
 
 
 def failed_work(done: Iterable[Done], report: VenueReport) -> list[str]:

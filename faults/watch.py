@@ -5,6 +5,7 @@ and knows nothing of the product. While a store is away it sees nothing, and say
 """
 
 import json
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -78,6 +79,8 @@ class Watch:
         """Begin with nothing seen."""
         self.began, self.acked, self.samples = time.time(), list[Acked](), list[Sample]()
         self.failure: Exception | None = None
+        self.load: subprocess.Popen[str] | None = None
+        """The producer; without it nothing can be waited for."""
         self._place, self._names, self._journal, self._log = place, names, journal, log
         self._tails: dict[str, _Tail] = {}
         self._waiting: dict[tuple[int, int], Acked] = {}
