@@ -22,7 +22,7 @@ from faults.stack import VENUES, Asked, Log, Venue
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.errors import SettingsError
 
-_QUICK_S = 55.0
+_QUICK_S = 50.0
 """Of faults; what is around them takes as long again."""
 
 app = typer.Typer(name="python -m faults", pretty_exceptions_enable=False, add_completion=False)
