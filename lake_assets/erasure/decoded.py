@@ -17,7 +17,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
-from lake_assets.erasure.find_values import rows_where
+from lake_assets.erasure.find_values import naming, rows_where
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.endpoints import Endpoints
@@ -81,11 +81,9 @@ class Decoding:
         self, feed: Feed, bronze: DeltaTable, noted: Noted, known: Origins
     ) -> list[DataFile]:
         """Files of bronze with a value in a payload of a row that nobody knows of."""
-        log, patterns = (
-            log_of(self.context.lake, bronze_of(feed.feed)),
-            patterns_of(noted.matching.plain),
-        )
-        return rows_where(log, bronze, ["value"], patterns, origin_of(feed), known).files
+        log = log_of(self.context.lake, bronze_of(feed.feed))
+        test = naming(patterns_of(noted.matching.plain))
+        return rows_where(log, bronze, ["value"], test, origin_of(feed), known).files
 
 
 def hides_rows(feed: Feed) -> bool:

@@ -3,15 +3,16 @@
 Each row is told by where it came from; whoever has the same origin has the same message.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
-from lake_assets.erasure.find_values import FoundRows, rows_where, rows_with
+from lake_assets.erasure.find_values import FoundRows, naming, rows_where, rows_with
 from lake_assets.erasure.matching import Matching
 from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.feeds import Feed
@@ -73,7 +74,7 @@ class Search:
             log, handle = log_of(self.context.lake, table), self.context.committer.fresh(table)
             found.add(table, rows_with(log, handle, self.matching, origin))
             if RESCUED in {column.name for column in handle.schema().fields}:
-                found.add(table, self._texts(table, [RESCUED]))
+                found.add(table, self._texts(table, [RESCUED], self.matching.is_in_json))
         for table in (quarantine_of(feed.feed), waiting_of(feed.feed)):
             found.add(table, self._texts(table, _TEXTS))
         if not feed.has_silver:
@@ -81,7 +82,12 @@ class Search:
         self._add_duplicates(found)
         return found
 
-    def _texts(self, table: TableRef, columns: Sequence[str]) -> FoundRows:
+    def _texts(
+        self,
+        table: TableRef,
+        columns: Sequence[str],
+        is_meant: Callable[[str], bool] | None = None,
+    ) -> FoundRows:
         """Rows of a table that name a wanted value in some texts; none if only hashes are known."""
         log, none = log_of(self.context.lake, table), FoundRows(origins=Origins(self._origin))
         if not log.exists() or not self.matching.spellings:
@@ -89,8 +95,8 @@ class Search:
         handle = self.context.committer.fresh(table)
         there = {column.name for column in handle.schema().fields}
         names = [name for name in columns if name in there]
-        patterns = patterns_of(self.matching.plain)
-        return rows_where(log, handle, names, patterns, self._origin)
+        test = naming(patterns_of(self.matching.plain), is_meant)
+        return rows_where(log, handle, names, test, self._origin)
 
     def _add_duplicates(self, found: FeedRows) -> None:
         """Add rows that were left out since they are duplicates of some that were found."""
@@ -115,6 +121,23 @@ class Search:
     @property
     def _origin(self) -> OriginColumns:
         return origin_of(self.feed)
+
+
+def texts_of(context: LakeContext, feed: Feed) -> list[str]:
+    """Tables of a feed with rows that may have no column which tells whose they are.
+
+    Raises:
+        LakeError: a table cannot be read.
+    """
+    lake = context.lake
+    tables = [quarantine_of(feed.feed), waiting_of(feed.feed)]
+    tables += [] if feed.has_silver else [bronze_of(feed.feed)]
+    handles = {table: open_table(lake, table) for table in tables}
+    for table in silver_tables(lake, feed):
+        handle = context.committer.fresh(table)
+        if RESCUED in {column.name for column in handle.schema().fields}:
+            handles[table] = handle
+    return [table.name for table, handle in handles.items() if handle and rows_of(handle)]
 
 
 def _among(

@@ -96,11 +96,11 @@ def rows_where(
     log: TableLog,
     handle: DeltaTable,
     columns: Sequence[str],
-    patterns: Sequence[str],
+    test: Test,
     origin: OriginColumns,
     known: Origins | None = None,
 ) -> FoundRows:
-    """The feed's rows of a table one of whose texts matches a pattern (RE2), but for known ones.
+    """The feed's rows of a table one of whose texts passes a test, but for known ones.
 
     Raises:
         LakeError: a file cannot be read.
@@ -116,10 +116,21 @@ def rows_where(
             if any(one[number] is None or one[number] < file.rows for one in nulls)
         ]
 
-    def test(found: pa.ChunkedArray) -> pa.ChunkedArray:
-        return reduce(pc.or_, (pc.match_substring_regex(found, pattern) for pattern in patterns))
-
     return _read(log, files, columns, test, origin, known)
+
+
+def naming(patterns: Sequence[str], is_meant: Callable[[str], bool] | None = None) -> Test:
+    """Which texts match a pattern (RE2), and of which `is_meant` says so, if it is given."""
+
+    def test(found: pa.ChunkedArray) -> pa.ChunkedArray:
+        hits = reduce(pc.or_, (pc.match_substring_regex(found, pattern) for pattern in patterns))
+        if is_meant is None:
+            return hits
+        texts = pc.unique(found.filter(hits)).drop_null()
+        meant = texts.filter(pa.array(map(is_meant, texts.to_pylist()), pa.bool_()))
+        return pc.is_in(found, value_set=meant)
+
+    return test
 
 
 def _may(handle: DeltaTable, column: str, values: pa.Array | None) -> list[bool]:

@@ -4,6 +4,7 @@ Values allow to leave out files by their bounds; keyed hashes do not, and are wh
 request whose process died. Pure.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -48,6 +49,29 @@ class Matching:
         texts = texts_of(distinct)
         is_wanted = [digest_of(self.key, self.column, text) in self.digests for text in texts]
         return pc.is_in(found, value_set=distinct.filter(pa.array(is_wanted, pa.bool_())))
+
+    def is_in_json(self, text: str) -> bool:
+        """Whether JSON names the column, at any depth, with a wanted value.
+
+        A text that is none is taken for one that does: who called has found a value in it.
+        """
+        try:
+            return self._is_within(json.loads(text), is_its=False)
+        except ValueError:
+            return True
+
+    def _is_within(self, value: object, *, is_its: bool) -> bool:
+        if isinstance(value, dict):
+            return any(
+                self._is_within(one, is_its=is_its or name.lower() == self.column.lower())
+                for name, one in value.items()
+            )
+        if isinstance(value, list):
+            return any(self._is_within(one, is_its=is_its) for one in value)
+        if not is_its or isinstance(value, bool | float) or value is None:
+            return False
+        values = self.values(pa.string())
+        return values is not None and str(value) in values.to_pylist()
 
 
 def texts_of(values: pa.Array) -> list[str]:

@@ -60,8 +60,8 @@ def await_demux(
 def _told(feed: str, count: int) -> str:
     return (
         f"feed {feed!r}: up to {count:,} rows of its source are not in silver yet, and nobody has "
-        "looked whose they are: let `lake-assets stream` take them, then run `lake-assets erase "
-        "--again`"
+        "looked whose they are: let `lake-assets stream` take them, then ask for the "
+        "same erasure again"
     )
 
 

@@ -59,13 +59,21 @@ def prove_erased(
         if proof.is_clean and proof.is_whole:
             ids = {one.id for one in done.erasures}
             found = ledger.read()
-            done.erasures = [_proved(one) for one in found.every if one.id in ids]
+            own = [one for one in found.every if one.id in ids]
+            done.erasures = [_proved(one, sought, key) for one in own]
             ledger.write(found.with_changed(done.erasures))
     return proof
 
 
-def _proved(one: Erasure) -> Erasure:
-    return replace(one, is_proved=True)
+def _proved(one: Erasure, sought: Sequence[Wanted], key: bytes) -> Erasure:
+    """An erasure, proved if all that it names was looked for: some are known by hashes alone."""
+    looked_for = {
+        digest
+        for wanted in sought
+        if wanted.column.lower() == one.column.lower()
+        for digest in wanted.digests(key)
+    }
+    return replace(one, is_proved=True) if {*one.digests} <= looked_for else one
 
 
 def _tables_of(proof: Proof, context: LakeContext, feeds: Sequence[Feed]) -> set[TableRef]:

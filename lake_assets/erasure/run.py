@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from lake_assets.erasure.backups import settle_backups
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
+from lake_assets.erasure.find import texts_of
 from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
 from lake_assets.erasure.pending import await_demux
@@ -118,19 +119,18 @@ class _Run:
             done.erasures = [one.erasure for one in noted]
             done.wanted = [one.wanted for one in noted if one.wanted]
             self._pass_fences(context)
-            if noted:
-                self._await_demux(context, noted, done)
-            self._take_out(context, noted, done)
+            is_caught_up = self._await_demux(context, noted, done)
+            self._take_out(context, noted, done, is_caught_up=is_caught_up)
         self.tell("computing gold anew")
         gold = recompute(self.settings, self.feeds, done.taken.touched, self.warm)
         done.refreshed, touched = gold.changed, {*done.taken.touched, *gold.tables}
         done.left += gold.left
         with self._alone() as context:
             if self.request.is_of_table:
-                self._close_requests(context, noted)
+                self._close_requests(context, noted, done.erasures)
                 touched.add(ERASURE_REQUESTS)
             self.tell("ending the time travel of what rows left")
-            columns = {one.erasure.column for one in noted}
+            columns = {one.column for one in done.erasures}
             done.ended = end_histories(self.settings, context, self.feeds, touched, columns)
             done.left += done.ended.left
             self._settle(context, done, ErasureState.ENDED)
@@ -173,7 +173,8 @@ class _Run:
                 finish_change(reprocess_journal(context.lake, feed), context, feed)
                 pass_fence(context, self.settings, feed)
 
-    def _await_demux(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
+    def _await_demux(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> bool:
+        """Whether silver has all that it is to have."""
         for one in noted:
             left = await_demux(
                 self.settings,
@@ -183,8 +184,11 @@ class _Run:
                 within_s=_DEMUX_WITHIN_S,
             )
             done.left += [words for words in left if words not in done.left]
+        return not done.left
 
-    def _take_out(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> None:
+    def _take_out(
+        self, context: LakeContext, noted: Sequence[Noted], done: Erased, *, is_caught_up: bool
+    ) -> None:
         ledger = ledger_of(context)
         with turn(self.settings.state_dir, REDO_TURN):
             decoding = Decoding(
@@ -200,13 +204,29 @@ class _Run:
                 decoding=decoding,
                 tell=self.tell,
             )
-            done.erasures = [take_out.run(one, done.taken) for one in noted]
+            texts = [name for feed in self.feeds for name in texts_of(context, feed)]
+            every: dict[str, Erasure] = {}
+            for one in noted:
+                lacks_values = one.wanted is None and one.erasure.state is ErasureState.NOTED
+                is_searched = is_caught_up and not (lacks_values and texts)
+                every[one.erasure.id] = take_out.run(one, done.taken, is_searched=is_searched)
+                if lacks_values and texts:
+                    done.left.append(_unsearched(one.erasure, texts))
             for erasure, removals in swept_rows(context, ledger, self.feeds):
-                take_out.remove(erasure, removals, done.taken)
+                every[erasure.id] = take_out.remove(erasure, removals, done.taken)
+            done.erasures = [*every.values()]
 
-    def _close_requests(self, context: LakeContext, noted: Sequence[Noted]) -> None:
+    def _close_requests(
+        self, context: LakeContext, noted: Sequence[Noted], erasures: Sequence[Erasure]
+    ) -> None:
+        """Those that need their values no longer."""
+        searched = {one.id for one in erasures if one.state is not ErasureState.NOTED}
         for later in Later:
-            wanted = [one.wanted for one in noted if one.wanted and one.erasure.later is later]
+            wanted = [
+                one.wanted
+                for one in noted
+                if one.wanted and one.erasure.later is later and one.erasure.id in searched
+            ]
             close_requests(context.committer, later, wanted)
 
     def _settle_backups(self, done: Erased) -> None:
@@ -221,9 +241,20 @@ class _Run:
             return
         ledger, ids = ledger_of(context), {one.id for one in done.erasures}
         erasures = ledger.read()
-        own = [one for one in erasures.every if one.id in ids]
+        own = [
+            one
+            for one in erasures.every
+            if one.id in ids and one.state is not ErasureState.NOTED  # its values are needed
+        ]
         done.erasures = [replace(one, state=state) for one in own]
         ledger.write(erasures.with_changed(done.erasures))
+
+
+def _unsearched(erasure: Erasure, tables: Sequence[str]) -> str:
+    return (
+        f"erasure {erasure.id} was cut off before all places were known where its rows are, and "
+        f"rows of {', '.join(tables)} are told by values alone: ask for it again with its values"
+    )
 
 
 def ledger_of(context: LakeContext) -> ErasureLedger:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow.compute as pc
 
 from lake_assets.delta.data_files import active_files, read_file
@@ -24,40 +25,50 @@ _ERASURE = "erasure"
 def swept_rows(
     context: LakeContext, ledger: ErasureLedger, feeds: Sequence[Feed]
 ) -> Iterator[tuple[Erasure, list[Removal]]]:
-    """By erasure, the rows that were left out since anybody looked last; they are noted as erased.
+    """By erasure, the rows that were left out since anybody looked last, and only these.
+
+    They are noted as erased once whoever asked has taken them out and comes back: where a process
+    dies before, the next one is told of them again. Places of rows that left before are not looked
+    at again: a feed that was reset may have other rows there.
 
     Raises:
         LakeError: a table or the ledger cannot be read or written.
     """
     erasures = ledger.read()
     for erasure in erasures.every:
-        removals = []
+        removals, every_span = [], {}
         for feed in feeds:
             left_out = _left_out(context, feed, erasure.id)
             before = ledger.spans_of(feed.feed, erasure.id)
-            known = len(_origins(feed, before))
-            every = _origins(feed, before)
-            every.add_spans(left_out.spans)
-            spans = every.spans
-            if len(_origins(feed, spans)) == known:
+            new = _without(feed, left_out.spans, before)
+            if not len(new):
                 continue
-            ledger.record(feed.feed, erasure.id, spans)
+            new_spans = new.spans
+            new.add_spans(before)
+            every_span[feed.feed] = new.spans
             removals.append(
                 Removal(
                     context=context,
                     feed=feed,
                     erasure=erasure.id,
-                    spans=spans,
+                    spans=new_spans,
                     matching=matching_of(erasure, erasures.key, None),
                 )
             )
         if removals:
             yield erasure, removals
+        for name, spans in every_span.items():
+            ledger.record(name, erasure.id, spans)
 
 
-def _origins(feed: Feed, spans: Spans) -> Origins:
+def _without(feed: Feed, spans: Spans, known: Spans) -> Origins:
+    """The rows of some spans that are in no known one."""
     origins = Origins(origin_of(feed))
-    origins.add_spans(spans)
+    for place, its in spans.items():
+        offsets = np.concatenate([np.arange(first, end, dtype=np.int64) for first, end in its])
+        for first, end in known.get(place, ()):
+            offsets = offsets[(offsets < first) | (offsets >= end)]
+        origins.add_spans({place: [(int(one), int(one) + 1) for one in offsets]})
     return origins
 
 

@@ -46,7 +46,7 @@ class TakeOut:
     decoding: Decoding | None = None
     """Tells of rows that nothing else does; None where there is no Spark."""
 
-    def run(self, noted: Noted, done: TakenOut) -> Erasure:
+    def run(self, noted: Noted, done: TakenOut, *, is_searched: bool = True) -> Erasure:
         """Take one erasure's rows out; does nothing where it was done before.
 
         Where rows are is noted before the first one goes, and so are the tables that have some: a
@@ -55,6 +55,8 @@ class TakeOut:
         Args:
             noted: the erasure.
             done: is told what left.
+            is_searched: whether everything could be looked through that may have rows; else the
+                erasure stays as it is noted, as long as only its values tell the rest.
 
         Raises:
             ErasureError: a table cannot be searched for such values.
@@ -62,13 +64,22 @@ class TakeOut:
             LakeError: the lake cannot be read or written.
         """
         removals = [self._found(feed, noted, done) for feed in self.feeds]
-        return self.remove(noted.erasure, removals, done)
+        return self.remove(noted.erasure, removals, done, is_searched=is_searched)
 
-    def remove(self, erasure: Erasure, removals: Sequence[Removal], done: TakenOut) -> Erasure:
-        """Take rows out of all tables that have some; raises as `run`."""
+    def remove(
+        self,
+        erasure: Erasure,
+        removals: Sequence[Removal],
+        done: TakenOut,
+        *,
+        is_searched: bool = False,
+    ) -> Erasure:
+        """Take rows out of all tables that have some; as `run`."""
         tables = [removal.tables() for removal in removals]
         names = {table.name: 0 for its in tables for table in its}
-        found = replace(erasure, state=ErasureState.FOUND, rows={**names, **erasure.rows})
+        is_found = is_searched or erasure.state is not ErasureState.NOTED
+        state = ErasureState.FOUND if is_found else ErasureState.NOTED
+        found = replace(erasure, state=state, rows={**names, **erasure.rows}, is_proved=False)
         self._write(found)
         left = dict(found.rows)
         for removal, its in zip(removals, tables, strict=True):
@@ -78,7 +89,8 @@ class TakeOut:
                 left[table.name] = left.get(table.name, 0) + count
             done.touched |= {*its}
             self._erase_letters(removal, done)
-        removed = replace(found, state=ErasureState.REMOVED, rows=left)
+        state = ErasureState.REMOVED if is_found else ErasureState.NOTED
+        removed = replace(found, state=state, rows=left)
         self._write(removed)
         done.touched |= self._called(removed.rows)
         return removed

@@ -143,7 +143,7 @@ def test_rows_that_wait_for_demux_are_told_and_left_out_when_it_comes(lake, send
     send(("uno", ANN), ("uno", BOB))
     lake.ingest()
     done = forget(ANN)
-    assert [one.state for one in done.erasures] == [ErasureState.REMOVED]
+    assert [one.state for one in done.erasures] == [ErasureState.NOTED]
     assert "rows of its source are not in silver yet" in done.left[0]
     lake.demux()
     assert silver_gamers(lake) == Counter({BOB: 1})

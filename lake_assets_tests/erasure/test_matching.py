@@ -64,3 +64,19 @@ def test_streams_hash_values_as_requests_do():
     for values in (pa.array(["42"]), pa.array([42], pa.int16()), pa.array([b"42"])):
         (text,) = texts_of(values).to_pylist()
         assert digest_of(KEY, "who", text) in digests
+
+
+@pytest.mark.parametrize(
+    ("text", "is_its"),
+    [
+        ('{"who": "ann"}', True),
+        ('{"a": [{"WHO": ["ann", 1]}]}', True),
+        ('{"who": 42}', True),
+        ('{"who": "bob", "friend": "ann"}', False),
+        ('{"score": 42}', False),
+        ('{"who": true, "b": null}', False),
+        ("ann", True),
+    ],
+)
+def test_what_did_not_fit_is_whose_column_names_the_value(text, is_its):
+    assert matching(knows=True).is_in_json(text) is is_its

@@ -1,0 +1,81 @@
+"""An erasure whose process died before all places of its rows were known, and what goes on."""
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.table_log import log_of
+from lake_assets.erasure.run import Request, erase
+from lake_assets.erasure.take_out import TakeOut
+from lake_assets.erasure.wanted import Wanted
+from lake_assets.model.erasures import ErasureState
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import bronze_of
+from lake_assets.parquet.data_file import write_file
+from lake_assets.silver.erased_rows import erased_schema
+from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.sample import GAMES
+
+AT = datetime(2026, 11, 28, tzinfo=UTC)
+RAW = GAMES.model_copy(update={"silver": "none"})
+BRONZE = bronze_of(RAW.feed)
+ANN = Request(wanted=[Wanted(column="gamer_id", values=("ann",))])
+
+
+class Killed(BaseException):
+    """As a kill is: nothing catches it."""
+
+
+@pytest.fixture
+def lake(settings):
+    """Bronze of a feed that has nothing else, so that texts alone tell whose a row is."""
+    origin = RAW.source.origin
+    own = [one for one in erased_schema(origin) if one.name in origin.names]
+    schema = pa.schema([*own, ("value", pa.binary())])
+    values = [b"of ann", b"of joanna", b"of bob"]
+    columns = {"topic": ["t"] * 3, "partition": [0] * 3, "kafka_timestamp": [AT] * 3}
+    rows = pa.table({**columns, "offset": [0, 1, 2], "value": values}, schema=schema)
+    with open_lake(settings) as context:
+        context.committer.create({BRONZE: schema}, owners={BRONZE: Owner(feed=RAW.feed)})
+        written = write_file(context.lake, rows, log_of(context.lake, BRONZE).folder)
+        commit = Commit(table=BRONZE, files=[DataFile(**written)])
+        context.committer.append([commit], Batch("test", 0))
+        context.committer.settle()
+    return settings
+
+
+def run(settings, request):
+    return erase(settings, [RAW], lambda: None, request)
+
+
+def in_bronze(settings):
+    return DeltaTable(settings.lake_dir / BRONZE.relative).to_pyarrow_table()["value"].to_pylist()
+
+
+def states(settings):
+    with open_lake(settings) as context:
+        return [one.state for one in context.erasures.read().every]
+
+
+def dies(*_, **__):
+    raise Killed
+
+
+@pytest.mark.parametrize("method", ["_found", "remove", "_erase_letters"])
+def test_it_is_not_done_before_its_rows_are_gone(lake, monkeypatch, method):
+    with monkeypatch.context() as patch:
+        patch.setattr(TakeOut, method, dies)
+        with pytest.raises(Killed):
+            run(lake, ANN)
+    done = run(lake, Request(is_again=True))
+    if method != "_erase_letters":
+        # Hashes find no text, and places count only once all are known.
+        assert states(lake) == [ErasureState.NOTED]
+        (words,) = done.left
+        assert "ask for it again with its values" in words
+    assert run(lake, ANN).left == []
+    assert in_bronze(lake) == [b"of joanna", b"of bob"]
+    assert states(lake)[0] is ErasureState.DONE
