@@ -220,8 +220,9 @@ def test_a_batch_that_cannot_be_whole_is_undone_and_made_anew(lake, point):
 
 def test_streams_whose_batch_failed_go_on_after_it_was_made_whole(lake):
     known = lake.topic.register(0)
+    places = lake.topic.produce(framed(known, gamer="bob"))
     lake.stream()
-    places = lake.topic.produce(framed(known, gamer="ann"))
+    places += lake.topic.produce(framed(known, gamer="ann"))
     lake.ingest()
     kind = doomed("last")
     with replace(lake, kind=kind).following() as follower:
