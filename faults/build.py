@@ -14,7 +14,7 @@ from faults.disk import cannot_mount, mounted
 from faults.kept import Kept
 from faults.lake import BUCKET, in_a_bucket, on_a_cluster, settings_of, store_options
 from faults.network import broker_behind
-from faults.process_table import PART, RUN, SERVER
+from faults.process_table import PART, RUN, SERVER, end_all
 from faults.servers import Server, make_bucket, ports_for, store_service
 from faults.stack import CORES, ROOT, WORKERS, Asked, Log, Stack, environment_of
 from faults.toxic_proxy import Address, ToxicProxy
@@ -41,6 +41,7 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
     java = find_java(base.runtime.cache)
     random = Random(asked.seed)  # noqa: S311 - need not be secret
     with ExitStack() as stack:
+        stack.callback(end_all, asked.run)
         proxy = stack.enter_context(ToxicProxy(random))
         roles = ("broker", "registry", *(("store",) if asked.venue != "disk" else ()))
         links = {role: proxy.listen(role) for role in roles}
