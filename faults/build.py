@@ -3,11 +3,11 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from random import Random
 
 from benchmarks.beside import beside
-from benchmarks.standalone import run_cluster
+from benchmarks.standalone import Cluster, run_cluster
 from faults.clock import Clock, cannot_step
 from faults.dagster_processes import dagster_processes
 from faults.disk import cannot_mount, mounted
@@ -60,11 +60,7 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             proxy.lead(role, stack.enter_context(_led(asked, role, server)))
         cluster = None
         if asked.venue == "cluster":
-            mark = {RUN: asked.run, PART: SERVER}
-            folder = asked.folder / "cluster"
-            cluster = stack.enter_context(
-                run_cluster(java, folder, workers=WORKERS, cores=CORES, more=mark)
-            )
+            cluster = stack.enter_context(_cluster(asked, java))
             settings = on_a_cluster(settings, cluster.master, _path())
         ensure_runtime(settings)
         clock = Clock(asked.folder / "clock") if cannot_step() is None else None
@@ -83,6 +79,12 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
         for one in kept:
             stack.callback(one.kill)
         yield found
+
+
+def _cluster(asked: Asked, java: Java) -> AbstractContextManager[Cluster]:
+    mark = {RUN: asked.run, PART: SERVER}
+    folder = asked.folder / "cluster"
+    return run_cluster(java, folder, workers=WORKERS, cores=CORES, more=mark)
 
 
 def _servers(
