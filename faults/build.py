@@ -3,18 +3,18 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from random import Random
 
 from benchmarks.beside import beside
-from benchmarks.standalone import run_cluster
+from benchmarks.standalone import Cluster, run_cluster
 from faults.clock import Clock, cannot_step
 from faults.dagster_processes import dagster_processes
 from faults.disk import cannot_mount, mounted
 from faults.kept import Kept
 from faults.lake import BUCKET, in_a_bucket, on_a_cluster, settings_of, store_options
 from faults.network import broker_behind
-from faults.process_table import PART, RUN, SERVER
+from faults.process_table import PART, RUN, SERVER, end_all
 from faults.servers import Server, make_bucket, ports_for, store_service
 from faults.stack import CORES, ROOT, WORKERS, Asked, Log, Stack, environment_of
 from faults.toxic_proxy import Address, ToxicProxy
@@ -41,6 +41,7 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
     java = find_java(base.runtime.cache)
     random = Random(asked.seed)  # noqa: S311 - need not be secret
     with ExitStack() as stack:
+        stack.callback(end_all, asked.run)
         proxy = stack.enter_context(ToxicProxy(random))
         roles = ("broker", "registry", *(("store",) if asked.venue != "disk" else ()))
         links = {role: proxy.listen(role) for role in roles}
@@ -59,11 +60,7 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
             proxy.lead(role, stack.enter_context(_led(asked, role, server)))
         cluster = None
         if asked.venue == "cluster":
-            mark = {RUN: asked.run, PART: SERVER}
-            folder = asked.folder / "cluster"
-            cluster = stack.enter_context(
-                run_cluster(java, folder, workers=WORKERS, cores=CORES, more=mark)
-            )
+            cluster = stack.enter_context(_cluster(asked, java))
             settings = on_a_cluster(settings, cluster.master, _path())
         ensure_runtime(settings)
         clock = Clock(asked.folder / "clock") if cannot_step() is None else None
@@ -82,6 +79,12 @@ def run_stack(asked: Asked, log: Log) -> Iterator[Stack]:
         for one in kept:
             stack.callback(one.kill)
         yield found
+
+
+def _cluster(asked: Asked, java: Java) -> AbstractContextManager[Cluster]:
+    mark = {RUN: asked.run, PART: SERVER}
+    folder = asked.folder / "cluster"
+    return run_cluster(java, folder, workers=WORKERS, cores=CORES, more=mark)
 
 
 def _servers(

@@ -6,6 +6,7 @@ command line says, and what it belongs to, a second mark.
 
 import os
 import re
+import signal
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -32,7 +33,8 @@ _ROLES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("python worker", re.compile(r"-m lake_assets\.spark\.daemon")),
     ("daemon", re.compile(r"dagster[.-]daemon.* run\b|dagster\._daemon run\b")),
     ("webserver", re.compile(r"dagster[_-]webserver")),
-    ("code server", re.compile(r"dagster\S* api grpc|dagster\S* code-server")),
+    # Not the shell above it, with whose end a container's processes all end.
+    ("code server", re.compile(r"^(?!/bin/sh ).*dagster api grpc")),
 )
 
 
@@ -63,6 +65,13 @@ def _marked(run: str) -> Iterator[Started]:
             words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             yield Started(int(folder.name), parent, part.partition(b"=")[2].decode(), words.strip())
+
+
+def end_all(run: str) -> None:
+    """Kill whatever lives of a run, at its end."""
+    for one in started(run):
+        with suppress(ProcessLookupError):
+            os.kill(one.pid, signal.SIGKILL)
 
 
 def by_role(run: str) -> Mapping[str, list[int]]:

@@ -105,7 +105,6 @@ def run_venue(run: Run, log: Log) -> VenueReport:
         acked = [event for event in watch.acked if event.id not in work.doubtful]
         _count(stack, report, _counted(stack, acked, work.erased))
         report.failures += failed_work(work.done, report)
-    report.orphans += stack.orphans()
     return report
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from faults.process_table import PART, RUN, WORK, by_role, role_of, started
+from faults.process_table import PART, RUN, WORK, by_role, end_all, role_of, started
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import Settings
 
@@ -30,6 +30,14 @@ def test_only_processes_with_the_runs_mark_are_its_own():
     mine, other = uuid4().hex, uuid4().hex
     with running(mine, "streams") as one, running(other, "streams"):
         assert [(found.pid, found.part) for found in started(mine)] == [(one.pid, "streams")]
+
+
+def test_at_the_end_whatever_lives_of_a_run_is_killed():
+    mine, other = uuid4().hex, uuid4().hex
+    with running(mine, "streams") as one, running(other, "streams") as stranger:
+        end_all(mine)
+        assert one.wait(10) == -9
+        assert stranger.poll() is None
 
 
 def test_roles_are_told_by_command_lines_and_work_is_left_alone():
@@ -69,6 +77,7 @@ def test_the_stream_is_who_has_a_jvm():
         ("java -Dapicurio.storage.kind=sql -jar registry.jar", "registry"),
         ("java -jar s3proxy-2.9.0.jar --properties s3proxy.conf", "store"),
         ("python -m dagster api grpc --module-name lake_assets.definitions", "code server"),
+        ("/bin/sh code-server.sh python -m dagster api grpc --port 1", None),
         ("python -m dagster._daemon run --workspace w", "daemon"),
         ("python -m dagster_webserver --port 1", "webserver"),
         ("python -c from lake_assets.cli.main import run; run() maintain", None),
