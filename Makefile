@@ -77,6 +77,10 @@ check: $(INSTALLED) ## Lint, format check, types, who may import whom, advisorie
 bench: setup ## The pipeline beside its peers: a table, bench.json and a chart in docs/
 	@exec $(BIN)/python -m benchmarks --output bench.json --chart docs/images/bench.png $(ARGS)
 
+.PHONY: faults
+faults: setup ## Half an hour of kills, pauses and full disks under load, then a count of each event
+	@exec $(BIN)/python -m faults --output faults.json --chart faults.png $(ARGS)
+
 .PHONY: docs
 docs: $(INSTALLED) ## The documentation as a site, in site/; needs no network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -90,7 +94,7 @@ lock: $(INSTALLED) ## Pin all dependencies anew in requirements.lock
 clean: ## Remove the virtual environment and caches; the lake and its services' data stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	rm -rf .coverage .coverage.* build dist site
-	find benchmarks docs_pages lake_assets lake_assets_tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find benchmarks docs_pages faults lake_assets lake_assets_tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip installs only uv, at the lock's version and hashes; uv installs the rest.
 $(INSTALLED): requirements.lock pyproject.toml

@@ -22,62 +22,72 @@ class _Connection:
 
     def __init__(self, latency_s: float, writing: asyncio.Lock) -> None:
         self._latency_s, self._writing = latency_s, writing
-        self._is_writing = False
+        self._answered = asyncio.Event()
+        self._answered.set()
+        self._is_over = False
 
     async def requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on what comes, each piece as long after it came; end when either side does."""
         clock = asyncio.get_running_loop().time
         pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-
-        async def receive() -> None:
-            piece = b"not yet"
-            while piece:
-                try:
-                    piece = await reader.read(_BYTES)
-                except ConnectionError:
-                    piece = b""
-                pieces.put_nowait((clock() + self._latency_s, piece))
-
-        receiving = asyncio.create_task(receive())
+        receiving = asyncio.create_task(self._receive(reader, pieces))
         with suppress(ConnectionError):
             while True:
                 due, piece = await pieces.get()
                 await asyncio.sleep(max(0.0, due - clock()))
-                if not piece:
-                    break
                 if piece.startswith(b"PUT "):
                     piece = await _whole(piece, pieces.get)
-                    await self._writing.acquire()
-                    self._is_writing = True
+                    if piece:
+                        await self._writing.acquire()
+                        self._answered.clear()
+                if not piece or self._is_over:
+                    break
                 writer.write(piece)
                 await writer.drain()
         receiving.cancel()
-        self.is_answered()
+        if self._is_over:
+            self.is_answered()
+        # Who has hung up has begun a write all the same.
+        await self._answered.wait()
         writer.close()
+
+    async def _receive(
+        self, reader: asyncio.StreamReader, pieces: "asyncio.Queue[tuple[float, bytes]]"
+    ) -> None:
+        piece = b"not yet"
+        while piece:
+            try:
+                piece = await reader.read(_BYTES)
+            except ConnectionError:
+                piece = b""
+            pieces.put_nowait((asyncio.get_running_loop().time() + self._latency_s, piece))
 
     async def answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass on what comes at once."""
         with suppress(ConnectionError):
             while piece := await reader.read(_BYTES):
                 self.is_answered()
-                writer.write(piece)
-                await writer.drain()
+                # Whoever has hung up hears nothing, and another may still be writing.
+                with suppress(ConnectionError):
+                    writer.write(piece)
+                    await writer.drain()
+        self._is_over = True
         self.is_answered()
         writer.close()
 
     def is_answered(self) -> None:
         """Let the next write in."""
-        if self._is_writing:
-            self._is_writing = False
+        if not self._answered.is_set():
+            self._answered.set()
             self._writing.release()
 
 
 async def _whole(piece: bytes, following: Callable[[], Awaitable[tuple[float, bytes]]]) -> bytes:
-    """A request that begins with a piece, and is not longer than its headers say."""
+    """A request that begins with a piece, and is as long as its headers say; empty if it is cut."""
     while (head_and_body := piece.partition(b"\r\n\r\n"))[1] == b"" or _is_cut(*head_and_body):
         _, more = await following()
         if not more:
-            break
+            return b""
         piece += more
     return piece
 
@@ -91,7 +101,11 @@ async def _serve(file: Path, port: int, latency_s: float) -> None:
     writing = asyncio.Lock()
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            from_server, to_server = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            writer.close()
+            return
         made = _Connection(latency_s, writing)
         await asyncio.gather(made.requests(reader, to_server), made.answers(from_server, writer))
 

@@ -15,7 +15,7 @@ from lake_assets.runtime.jars import Artifact
 from lake_assets.runtime.java import find_java
 from lake_assets.settings.schema import RuntimeSettings
 
-_JAR = Artifact(
+JAR = Artifact(
     group="s3",
     name="s3proxy-2.9.0-jar-with-dependencies.jar",
     sha256="238f813ff9d6d295273f809f383d31307d88d8f56acc40109b68a5d49186a0eb",
@@ -47,7 +47,7 @@ def run_s3proxy(settings: RuntimeSettings, *, memory: str = "768m") -> Iterator[
     with tempfile.TemporaryDirectory(prefix="s3proxy-") as place:
         told = Path(place) / "s3proxy.conf"
         told.write_text(_SETTINGS)
-        jar = fetched_jar(settings, _JAR, "store")
+        jar = fetched_jar(settings, JAR, "store")
         command = [java, f"-Xmx{memory}", *_JVM, "-jar", jar, "--properties", told]
         with subprocess.Popen(  # noqa: S603 - our own command line
             [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -7,7 +7,7 @@ and a loopback address of its own, so that to Spark they are different machines.
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from json import JSONDecodeError
 from pathlib import Path
@@ -26,9 +26,18 @@ SPARK = Path(pyspark.__file__).parent
 class Cluster:
     """A master and its workers, by number."""
 
-    def __init__(self, java: Java, folder: Path, jvm: Sequence[str], *, recovers: bool) -> None:
+    def __init__(
+        self,
+        java: Java,
+        folder: Path,
+        jvm: Sequence[str],
+        more: Mapping[str, str],
+        *,
+        recovers: bool,
+    ) -> None:
         """Know where; nothing is started yet. See `run_cluster`."""
         self._java, self._jvm, self._recovers = java, jvm, recovers
+        self._more = more
         self._folder = folder
         self._port, self._page = free_port(0), free_port(0)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -80,6 +89,11 @@ class Cluster:
                     child.kill()
         process.kill()
         process.wait()
+
+    def lives(self, name: str) -> bool:
+        """Whether the master, or a worker, was started and has not ended."""
+        process = self._processes.get(name)
+        return process is not None and process.poll() is None
 
     @property
     def workers(self) -> tuple[int, ...]:
@@ -135,6 +149,7 @@ class Cluster:
                     "SPARK_HOME": str(SPARK),
                     "SPARK_SCALA_VERSION": "2.13",
                     "SPARK_LOCAL_DIRS": str(place / "tmp"),
+                    **self._more,
                 },
                 stdout=log,
                 stderr=log,
@@ -149,7 +164,7 @@ def _is_executor(process: psutil.Process) -> bool:
 
 
 @contextmanager
-def run_cluster(
+def run_cluster(  # noqa: PLR0913 - all of a cluster
     java: Java,
     folder: Path,
     *,
@@ -157,6 +172,7 @@ def run_cluster(
     cores: int = 1,
     jvm: Sequence[str] = ("-XX:+UseSerialGC",),
     recovers: bool = True,
+    more: Mapping[str, str] | None = None,
 ) -> Iterator[Cluster]:
     """A cluster until the end of the block.
 
@@ -167,8 +183,9 @@ def run_cluster(
         cores: of each of them.
         jvm: options of the master's and the workers' Java; executors have the application's.
         recovers: whether a master that starts again knows what there was.
+        more: further variables of all its processes.
     """
-    cluster = Cluster(java, folder, jvm, recovers=recovers)
+    cluster = Cluster(java, folder, jvm, more or {}, recovers=recovers)
     try:
         cluster.start_master()
         for number in range(1, workers + 1):

@@ -25,6 +25,7 @@ def test_every_definition_is_on_the_list(settings):
     } == {
         "assets": [
             "bronze_games",
+            "erasures",
             "game_stream",
             "gold_player_agg",
             "maintenance",
@@ -35,6 +36,7 @@ def test_every_definition_is_on_the_list(settings):
         "jobs": [
             "__ASSET_JOB",
             "__anonymous_asset_job_first_gold_of_games",  # the sensor's; Dagster does not show it
+            "erase",
             "gold_refresh_every_1",
             "maintain",
             "purge_dagster",
@@ -43,6 +45,7 @@ def test_every_definition_is_on_the_list(settings):
         ],
         "sensors": ["alerts", "first_gold_of_games", "supervisor"],
         "schedules": [
+            "erase_schedule",
             "gold_refresh_every_1_schedule",
             "maintain_schedule",
             "purge_dagster_schedule",
@@ -68,7 +71,7 @@ def test_two_feeds_go_together(settings):
     fitness = GAMES.model_copy(update={"feed": "fitness"})
     found = assemble(settings, [GAMES, fitness])
     dg.Definitions.validate_loadable(found)
-    assert len(found.resolve_asset_graph().get_all_asset_keys()) == 11
+    assert len(found.resolve_asset_graph().get_all_asset_keys()) == 12
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ MODULES = {path.relative_to(PACKAGE): path.read_text() for path in PACKAGE.rglob
 
 BESIDE = {
     path.relative_to(ROOT): path.read_text()
-    for package in ("benchmarks", "docs_pages")
+    for package in ("benchmarks", "docs_pages", "faults")
     for path in (ROOT / package).rglob("*.py")
 }
 """What is developed here and is not in the wheel."""

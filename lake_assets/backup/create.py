@@ -16,6 +16,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from lake_assets.backup.consistent_cut import Cut, choose_versions, files_in
+from lake_assets.backup.copied_state import copy_state
+from lake_assets.backup.kept_erasures import copy_files, keep_in, read_files
 from lake_assets.backup.lake_tables import other_tables_in, tables_in
 from lake_assets.backup.log_archive import write_log
 from lake_assets.backup.made_here import ensure_made_here
@@ -50,10 +52,6 @@ from lake_assets.state.lake_id import ensure_bound, lake_id, recorded
 from lake_assets.storage.open_store import lake_of
 
 _LOG = logging.getLogger(__name__)
-
-STATE = ("failing", "schemas")
-"""Folders of the state that are copied: which expectations fail, and schemas that are known while
-the registry is away. All else is remade, or is about processes."""
 
 _TRIES = 3
 """Choices of versions: files may go that a choice needs, if another engine runs VACUUM."""
@@ -95,6 +93,7 @@ def back_up(
         with place_turn(place, boot_id()) as turn:
             if not take_over:
                 ensure_made_here(place, settings.state_dir)  # one may have ended meanwhile
+            keep_in(place, settings)  # before a backup counts that may be older than some
             manifest = _copied(settings, turn, hold, progress)
             note_made(settings.state_dir, str(place), manifest.number, manifest.made_at_s)
             if keep is not None:
@@ -108,11 +107,12 @@ def _copied(settings: Settings, turn: PlaceTurn, hold: Hold, progress: Progress)
     lake = lake_of(settings)
     for tries_left in reversed(range(_TRIES)):
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
+        erasures = read_files(lake)  # before: what is erased by then is in no version
         cut = choose_versions(lake)
         read = read_until(lake, cut.versions)
         hold({table.relative: read.get(table, at) for table, at in cut.versions.items()})
         try:
-            return _Run(settings, turn, cut, read, progress).copy(made_at)
+            return _Run(settings, turn, cut, read, progress).copy(made_at, erasures)
         except FileNotFoundError as problem:
             turn = replace(turn, can_resume=True)  # what was copied just now
             if not tries_left:
@@ -143,7 +143,7 @@ class _Run:
         self._folder = folder_name(self._number, turn.run)
         self._further = self._files_of_journals()
 
-    def copy(self, made_at: str) -> Manifest:
+    def copy(self, made_at: str, erasures: Mapping[str, bytes]) -> Manifest:
         """Copy all; raises as `back_up`, and FileNotFoundError for a file that is gone."""
         self._progress.of_tables, self._progress.tables = len(self._cut.versions), 0
         target = self._place.store
@@ -153,7 +153,8 @@ class _Run:
             for table, version in self._cut.versions.items():
                 tables.append(self._table(pool, table, version))
                 self._progress.add(tables=1)
-            state = tuple(self._state())
+            state = copy_state(self._settings.state_dir, self._place, self._folder)
+            erased = copy_files(self._place, self._folder, erasures)
         target.flush()
         manifest = Manifest(
             number=self._number,
@@ -163,6 +164,7 @@ class _Run:
             tables=tuple(tables),
             state=state,
             notes=(*self._cut.notes, *map(_left_out, other_tables_in(self._lake))),
+            erasures=erased,
         )
         note_run(self._settings.state_dir, self._turn.run)
         keep_now(self._settings)
@@ -243,18 +245,6 @@ class _Run:
         with self._place.store.open_for_writing(file) as stream:
             stream.write(archived)
         return CopiedFile(file.name, len(archived), digest_of(archived))
-
-    def _state(self) -> Iterator[CopiedFile]:
-        """Copy what is kept of the state."""
-        state = self._settings.state_dir
-        for file in sorted(path for name in STATE for path in (state / name).rglob("*")):
-            if not file.is_file() or file.suffix == ".lock" or file.name.startswith("."):
-                continue
-            path, content = file.relative_to(state).as_posix(), file.read_bytes()
-            to = self._place.state_file(self._folder, path)
-            with self._place.store.open_for_writing(to) as stream:
-                stream.write(content)
-            yield CopiedFile(path, len(content), digest_of(content))
 
     def _files_of_journals(self) -> dict[str, dict[str, int | None]]:
         """By table, what journals name and no commit does yet, as far as it is there."""

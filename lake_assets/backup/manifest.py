@@ -12,8 +12,12 @@ from pydantic import BaseModel, ConfigDict
 
 from lake_assets.state.binding import Record
 
-FORMAT = 1
-"""Of a place, raised when an older release could not read it."""
+FORMAT = 2
+"""Of a place, raised when an older release could not read it: one that has a ledger of erasures,
+which it would not obey."""
+
+WITHOUT_ERASURES = 1
+"""Of a place that has none, and of manifests."""
 
 _BYTES = 16
 
@@ -73,7 +77,7 @@ class TableSummary(_Noted):
 class Manifest(_Noted):
     """A whole backup: it is written when all that it names is durable."""
 
-    format: int = FORMAT
+    format: int = WITHOUT_ERASURES
     number: int
     """One more than the backup before has, whatever the clock says."""
 
@@ -90,6 +94,14 @@ class Manifest(_Noted):
     state: tuple[CopiedFile, ...] = ()
     notes: tuple[str, ...] = ()
     """In words, what whoever restores it should know."""
+
+    erasures: tuple[CopiedFile, ...] = ()
+    """Files of the lake's ledger of erasures, which was read before versions were chosen."""
+
+    def as_json(self) -> bytes:
+        """Its file: earlier releases read it, too, unless it has erasures: they obey none."""
+        unused = None if self.erasures else {"erasures"}
+        return self.model_dump_json(indent=1, exclude=unused).encode()
 
     @property
     def made_at_s(self) -> float:

@@ -1,6 +1,7 @@
 """Where backups lie: a folder or a bucket, with any number of backups of one lake.
 
 * `_backup.json`: which lake's, and the format
+* `_erasures/`: whose rows are erased, as far as any backup of it knows (`kept_erasures`)
 * `_unfinished.json`: there while a backup is being made
 * `backups/000007.json`: a whole backup's manifest, written last
 * `backups/000007-3f…/silver/x.json`: a table's part; its log beside it, as `x.tar.gz`
@@ -16,10 +17,17 @@ from pathlib import PurePath
 
 from pydantic import ValidationError
 
-from lake_assets.backup.manifest import FORMAT, Manifest, TablePart, digest_of
+from lake_assets.backup.manifest import (
+    FORMAT,
+    WITHOUT_ERASURES,
+    Manifest,
+    TablePart,
+    digest_of,
+)
 from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import DamagedBackupError, LakeError
 from lake_assets.model.lake_uri import LakeUri
+from lake_assets.state.erasure_ledger import FOLDER as ERASURES
 from lake_assets.storage.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -59,19 +67,31 @@ class BackupPlace:
             LakeError: it is another lake's, or has something else.
         """
         root, mark = self.store.root, self.store.root / _MARK
-        if (found := self._lake()) is None:
+        if (found := self.lake_id()) is None:
             if any(True for _ in self.store.list_from(root)) or self.store.folders(root):
                 fact = "has files, and is no place of backups"
                 raise LakeError(str(self), fact, "Name a folder that is empty, or not there yet")
             self.store.make_folder(root)
-            self.store.put_if_absent(mark, json.dumps({"format": FORMAT, "lake": lake}).encode())
+            self.store.put_if_absent(mark, _mark_of(WITHOUT_ERASURES, lake))
             self.store.flush()
-            found = self._lake()
+            found = self.lake_id()
         if found != lake:
             fact = f"has backups of lake {found}, and this is lake {lake}"
             raise LakeError(str(self), fact, "Name another place")
 
-    def _lake(self) -> str | None:
+    def raise_format(self) -> None:
+        """Keep releases away that do not obey erasures, of which the place is to have some."""
+        lake = self.lake_id()
+        if lake is not None:
+            with self.store.open_for_writing(self.store.root / _MARK, durable=True) as stream:
+                stream.write(_mark_of(FORMAT, lake))
+
+    def lake_id(self) -> str | None:
+        """Whose backups it has; None if it is no place of backups.
+
+        Raises:
+            LakeError: its format is not known, or it is damaged or cannot be read.
+        """
         try:
             noted = json.loads(self.store.get(self.store.root / _MARK))
             if noted["format"] > FORMAT:
@@ -89,11 +109,11 @@ class BackupPlace:
         Raises:
             LakeError: the place has a backup of that number, or cannot be written.
         """
-        file, content = self.manifest_file(manifest.number), manifest.model_dump_json(indent=1)
+        file, content = self.manifest_file(manifest.number), manifest.as_json()
         if self.store.root.is_local:
             with self.store.open_for_writing(file, durable=True) as stream:
-                stream.write(content.encode())
-        elif not self.store.put_if_absent(file, content.encode()):
+                stream.write(content)
+        elif not self.store.put_if_absent(file, content):
             fact = f"has a backup {manifest.number} by now, which this one would be"
             raise LakeError(str(self), fact, "Back up again")
         self.store.flush()
@@ -125,7 +145,7 @@ class BackupPlace:
         Raises:
             LakeError: the place is none, or cannot be read.
         """
-        if self._lake() is None:
+        if self.lake_id() is None:
             raise LakeError(str(self), "is no place of backups", "Name the folder of a backup")
         names = self.store.list_from(self.store.root / "backups")
         stems = (name.removesuffix(".json") for name in names if name.endswith(".json"))
@@ -201,6 +221,10 @@ class BackupPlace:
         """Where a file of the state lies."""
         return self.folder_of(folder) / "state" / path
 
+    def erasures_of(self, folder: str) -> LakeUri:
+        """Where a backup's files of erasures lie."""
+        return self.folder_of(folder) / ERASURES
+
     def folder_of(self, folder: str) -> LakeUri:
         """What one backup has for itself; as its manifest calls it."""
         return self.store.root / "backups" / folder
@@ -221,6 +245,10 @@ def _damaged(file: LakeUri, problem: Exception) -> DamagedBackupError:
         f"is damaged ({reason.splitlines()[0]})",
         "Use another backup of this place (`--backup NUMBER`), or make one",
     )
+
+
+def _mark_of(number: int, lake: str) -> bytes:
+    return json.dumps({"format": number, "lake": lake}).encode()
 
 
 def _path_of(place: LakeUri) -> PurePath:

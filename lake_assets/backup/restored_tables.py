@@ -33,6 +33,9 @@ class RestoredTables(Protocol):
     def beside(self) -> LakeUri:
         """The folder in the lake that they come to first."""
 
+    def as_lake(self) -> Store:
+        """That folder as a lake, through the same store."""
+
     def mark(self) -> bytes | None:
         """What a restore that was cut off noted; None if there is none."""
 
@@ -58,6 +61,9 @@ class _OnDisk:
     def __init__(self, lake: LocalStore) -> None:
         self._lake, self._folder = lake, lake.root.as_path()
         self.beside = lake.root / BESIDE_TABLES
+
+    def as_lake(self) -> Store:
+        return self._lake.below(self.beside)
 
     def mark(self) -> bytes | None:
         file = self._folder / RESTORING
@@ -95,6 +101,9 @@ class _InBucket:
         self._lake = lake
         self.beside = lake.root / BESIDE_TABLES
         self._mark = lake.root / RESTORING
+
+    def as_lake(self) -> Store:
+        return self._lake.below(self.beside)
 
     def mark(self) -> bytes | None:
         try:

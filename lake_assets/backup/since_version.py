@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lake_assets.delta.commit import RETENTION, TABLE_ID
+from lake_assets.delta.commit import ERASED, RETENTION, TABLE_ID
 from lake_assets.delta.log_tail import actions_of, info_at
 from lake_assets.delta.restores import is_restore
 from lake_assets.delta.source_offsets import recorded_offsets
@@ -26,6 +26,9 @@ def ensure_unmoved(log: TableLog, name: str, after: int, newest: int, step: str)
         is_ours = any(
             TABLE_ID in info and RETENTION not in info and not is_restore(info) for info in infos
         )
+        if any(ERASED in info for info in infos):
+            fact = f"had rows erased in its version {version}, which would come back"
+            raise LakeError(name, fact, "Name a later version")
         is_change = any(kind == "remove" and a.get("dataChange", True) for kind, a in actions)
         if is_change and is_ours:
             fact = f"had rows moved or rewritten in its version {version} (a requeue, a rebuild, "

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from lake_assets.backup.erased_then import ensure_none_erased
 from lake_assets.backup.since_version import ensure_unmoved, info_of, lowered, sources_since
 from lake_assets.backup.versions_then import table_at
 from lake_assets.delta.commit import TABLE_ID, Batch, Commit, DataFile
@@ -92,6 +93,7 @@ def table_restore(
         feed = _feed_of(settings, context, table)
         _take_turns(held, settings, context, feed, table)
         planned = _Planning(context, feed, table).plan(at)
+        ensure_none_erased(context.erasures, feed, table, planned.commit.files)
         yield planned, lambda: context.committer.replace_files([planned.commit])
 
 

@@ -39,6 +39,8 @@ def verify(
             wrong += [words for words in told if words]
             on_table()
         state = [(place.state_file(manifest.folder, file.path), file) for file in manifest.state]
+        folder = place.erasures_of(manifest.folder)
+        state += [(folder / file.path, file) for file in manifest.erasures]
         told = pool.map(lambda one: _wrong(place, one, read=read), state)
         wrong += [words for words in told if words]
     return wrong

@@ -16,6 +16,9 @@ from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import JsonOption, LakeOption
 from lake_assets.errors import SettingsError
 from lake_assets.settings.load import load_settings
+from lake_assets.settings.schema import Settings
+from lake_assets.state.backup_notes import forget
+from lake_assets.state.lake_id import ensure_bound
 
 
 def backup(
@@ -45,6 +48,13 @@ def backup(
             "gone for good: it is refused there from then on.",
         ),
     ] = False,
+    forget_place: Annotated[
+        bool,
+        typer.Option(
+            "--forget",
+            help="Make none: know nothing of the place any more, since it is gone for good.",
+        ),
+    ] = False,
     lake: LakeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -60,6 +70,9 @@ def backup(
             raise SettingsError(option, "does not go with --verify", "Leave one of them out")
     settings = load_settings(lake=lake)
     found = target_of(settings) if place is None else place_at(settings, place)
+    if forget_place:
+        _forget(settings, str(found))
+        return
     if verify:
         _verify(look_of := found.manifest(number), look(found, look_of, read=True), as_json=as_json)
         return
@@ -80,6 +93,13 @@ def backup(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _forget(settings: Settings, place: str) -> None:
+    ensure_bound(settings)
+    is_known = forget(settings.state_dir, place)
+    words = "is known of no longer" if is_known else "was not known of"
+    stdout.print(f"{place} {words}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _verify(manifest: Manifest, wrong: list[str], *, as_json: bool) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import JsonOption, LakeOption
-from lake_assets.erasure.audit import audit, recorded
+from lake_assets.erasure.audit import audit, in_words
 from lake_assets.erasure.copies import Copy, copies_outside
 from lake_assets.erasure.proof import Proof
 from lake_assets.erasure.proved import prove_erased
@@ -65,6 +64,14 @@ def erase(
             "out that came since.",
         ),
     ] = False,
+    prune_backups: Annotated[
+        bool,
+        typer.Option(
+            "--prune-backups",
+            help="Make a new backup in each place that the lake knows of, and delete those from "
+            "before the erasure, with what only they had.",
+        ),
+    ] = False,
     show: Annotated[
         bool, typer.Option("--list", help="Show what was erased, by hashes; change nothing.")
     ] = False,
@@ -91,7 +98,13 @@ def erase(
             "is of values, of the table of requests, or of what is not done",
             "Give --column and --value or --values; or --requests; or --again",
         )
-    request = Request(wanted=wanted, later=later, is_of_table=requests, is_again=again)
+    request = Request(
+        wanted=wanted,
+        later=later,
+        is_of_table=requests,
+        is_again=again,
+        prunes_backups=prune_backups,
+    )
     done = run_erasure(
         settings, feeds, partial(control.locate, settings, feeds), request, tell=_progress
     )
@@ -173,12 +186,10 @@ def _show(entries: Sequence[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(entries))
         return
-    shown = Table()
-    for title in ("id", "requested", "column", "values", "later", "state", "rows", "proved"):
-        shown.add_column(title, no_wrap=title == "id")
     for one in entries:
-        shown.add_row(*recorded(one))
-    stdout.print(shown)
+        stdout.print(in_words(one), markup=False, highlight=False, soft_wrap=True)
+    if not entries:
+        stdout.print("nobody was erased")
 
 
 def _as_json(done: Erased, proof: Proof | None, copies: Sequence[Copy]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import typer
 
 from lake_assets.backup.progress import Progress
 from lake_assets.backup.restore import Restored
-from lake_assets.backup.restore import restore as put_back
 from lake_assets.backup.scheduled import place_at
 from lake_assets.backup.table_restore import TableRestore, table_restore
 from lake_assets.bronze.offsets import continuation
@@ -21,6 +20,7 @@ from lake_assets.cli.backup_places import (
 )
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import JsonOption, LakeOption, endpoints_if_any
+from lake_assets.erasure.obeyed_restore import restore as put_back
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.origins import of_names
@@ -92,7 +92,7 @@ def _restore_backup(
     found, progress = place_at(settings, place), Progress()
     with progress_bar("Restoring", progress):
         done = put_back(settings, found, progress, number=number, force=force)
-    for note in (*done.manifest.notes, *_next_backups(done, place)):
+    for note in (*done.manifest.notes, *_erased(done), *_next_backups(done, place)):
         stderr.print(note, markup=False, highlight=False, soft_wrap=True)
     if as_json:
         facts = {"backup": done.manifest.number, "lake": done.lake_id, "is_other": done.is_other}
@@ -110,6 +110,18 @@ def _restore_backup(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _erased(done: Restored) -> Iterator[str]:
+    """What was not brought since it is erased, in words, if anything was."""
+    if any(done.obeyed.rows.values()):
+        counts = (f"{table} ({rows:,})" for table, rows in sorted(done.obeyed.rows.items()))
+        yield f"rows that are erased were not brought: of {', '.join(counts)}"
+    if done.obeyed.dropped:
+        tables = ", ".join(done.obeyed.dropped)
+        yield f"{tables}: left out, since made of such rows: the next refresh computes what is gold"
+    for words in done.obeyed.left:
+        yield f"not done yet: {words}"
 
 
 def _next_backups(done: Restored, place: str) -> Iterator[str]:

@@ -53,17 +53,13 @@ def has_work(settings: Settings, feeds: Sequence[Feed]) -> bool:
     return any(table is not None and rows_of(table) for table in tables)
 
 
-def recorded(one: Mapping[str, Any]) -> tuple[str, ...]:
-    """One of `audit` as a table's row shows it."""
+def in_words(one: Mapping[str, Any]) -> str:
+    """One of `audit` in a line."""
     shown = ", ".join(digest[:12] for digest in one["digests"][:_SHOWN_DIGESTS])
     further = len(one["digests"]) - _SHOWN_DIGESTS
-    return (
-        one["id"],
-        one["requested_at"][:19],
-        one["column"],
-        f"{shown}… and {further} more" if further > 0 else f"{shown}…",
-        one["later"],
-        one["state"],
-        f"{sum(one['rows'].values()):,}",
-        "yes" if one["is_proved"] else "",
-    )
+    hashes = f"{shown}… and {further} more" if further > 0 else f"{shown}…"
+    proved = ", proved" if one["is_proved"] else ""
+    rows, tables = sum(one["rows"].values()), len(one["rows"])
+    named = f"{one['id']}  {one['requested_at'][:19]}  {one['column']} {hashes}"
+    done = f"{one['state']}{proved}, {rows:,} rows of {tables} tables, later ones {one['later']}"
+    return f"{named}: {done}"

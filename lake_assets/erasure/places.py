@@ -198,7 +198,7 @@ def _temporary(settings: Settings, folder: Path) -> Iterator[Place]:
     for each in (folder, *own):
         for name in _TEMPORARY:
             for found in sorted(each.glob(name)):
-                inside = found.absolute() in homes or homes & {*_parents(found)}
+                inside = found.absolute() in homes or bool(homes & {*_parents(found)})
                 inside = inside or (found / RECORD).exists()  # a lake of its own
                 if found.is_dir() and not inside and os.access(found, os.R_OK):
                     yield Place(kind=Kind.SPILL, folder=found, apart=[*homes])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from lake_assets.erasure.backups import settle_backups
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.find import texts_of
@@ -45,6 +46,9 @@ class Request:
     is_of_table: bool = False
     is_again: bool = False
     """Go on with what is not done as well, by hashes alone."""
+
+    prunes_backups: bool = False
+    """Whether backups from before it are deleted, once there is a new one."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -129,7 +133,8 @@ class _Run:
             columns = {one.column for one in done.erasures}
             done.ended = end_histories(self.settings, context, self.feeds, touched, columns)
             done.left += done.ended.left
-            self._settle(context, done)
+            self._settle(context, done, ErasureState.ENDED)
+        self._settle_backups(done)
         return done
 
     @contextmanager
@@ -224,9 +229,15 @@ class _Run:
             ]
             close_requests(context.committer, later, wanted)
 
-    def _settle(self, context: LakeContext, done: Erased) -> None:
-        """Note as done what has nothing left to do."""
-        if done.left:
+    def _settle_backups(self, done: Erased) -> None:
+        is_pruning, every = self.request.prunes_backups, done.erasures
+        done.left += settle_backups(self.settings, every, is_pruning=is_pruning, tell=self.tell)
+        with open_lake(self.settings) as context:
+            self._settle(context, done, ErasureState.DONE)
+
+    def _settle(self, context: LakeContext, done: Erased, state: ErasureState) -> None:
+        """Note how far that is which has nothing left to do."""
+        if done.left or not done.erasures:
             return
         ledger, ids = ledger_of(context), {one.id for one in done.erasures}
         erasures = ledger.read()
@@ -235,7 +246,7 @@ class _Run:
             for one in erasures.every
             if one.id in ids and one.state is not ErasureState.NOTED  # its values are needed
         ]
-        done.erasures = [replace(one, state=ErasureState.DONE) for one in own]
+        done.erasures = [replace(one, state=state) for one in own]
         ledger.write(erasures.with_changed(done.erasures))
 
 

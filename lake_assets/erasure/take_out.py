@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.catalog import tables_of
+from lake_assets.delta.origins import Origins
 from lake_assets.erasure.dead_letters import deliveries_in, erase_letters
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.find import Search
@@ -11,6 +12,7 @@ from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
 from lake_assets.model.erasures import Erasure, ErasureState
 from lake_assets.model.feeds import Feed
+from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
 from lake_assets.state.erasure_ledger import ErasureLedger
@@ -40,8 +42,9 @@ class TakeOut:
     context: LakeContext
     ledger: ErasureLedger
     feeds: Sequence[Feed]
-    decoding: Decoding
     tell: Callable[[str], None]
+    decoding: Decoding | None = None
+    """Tells of rows that nothing else does; None where there is no Spark."""
 
     def run(self, noted: Noted, done: TakenOut, *, is_searched: bool = True) -> Erasure:
         """Take one erasure's rows out; does nothing where it was done before.
@@ -98,16 +101,20 @@ class TakeOut:
         done.files_read += rows.read
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
-        rows.origins.add_spans(self.decoding.rows(feed, noted, rows.origins))
-        if rows.origins.spans != before:
-            self.ledger.record(feed.feed, noted.erasure.id, rows.origins.spans)
+        rows.origins.add_spans(self._by_decoding(feed, noted, rows.origins))
+        spans = noted.erasure.concerned(feed.feed, rows.origins.spans)
+        if spans != before:
+            self.ledger.record(feed.feed, noted.erasure.id, spans)
         return Removal(
             context=self.context,
             feed=feed,
             erasure=noted.erasure.id,
-            spans=rows.origins.spans,
+            spans=spans,
             matching=noted.matching,
         )
+
+    def _by_decoding(self, feed: Feed, noted: Noted, known: Origins) -> Spans:
+        return self.decoding.rows(feed, noted, known) if self.decoding else {}
 
     def _erase_letters(self, removal: Removal, done: TakenOut) -> None:
         committer = self.context.committer

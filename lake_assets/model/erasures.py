@@ -7,11 +7,11 @@ and shown is its hash. Where erasures are kept is `state.erasure_ledger`'s.
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from lake_assets.model.origins import ByPlace, Place
+from lake_assets.model.origins import ByPlace, Place, Spans
 
 
 class Later(StrEnum):
@@ -33,8 +33,11 @@ class ErasureState(StrEnum):
     REMOVED = "removed"
     """No table's newest version has them."""
 
-    DONE = "done"
+    ENDED = "ended"
     """No older version, and no log, has them either."""
+
+    DONE = "done"
+    """Nor has any backup that the lake knows of."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +66,27 @@ class Erasure:
 
     is_proved: bool = False
     """Whether a scan of everything found nothing of it."""
+
+    @property
+    def progress(self) -> int:
+        """How far it is, as a number."""
+        return [*ErasureState].index(self.state)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing of the lake tells of its rows any more."""
+        return self.state in (ErasureState.ENDED, ErasureState.DONE)
+
+    def concerned(self, feed: str, spans: Spans) -> Spans:
+        """Of rows with the value, those that are erased."""
+        if self.later is Later.DROP:
+            return spans
+        cuts = self.cuts.get(feed, {})
+        cut = {
+            place: [(a, min(b, cuts.get(place, 0))) for a, b in its if a < cuts.get(place, 0)]
+            for place, its in spans.items()
+        }
+        return {place: its for place, its in cut.items() if its}
 
     def concerns(self, feed: str, place: Place, offset: int) -> bool:
         """Whether a row with the value, there, is erased."""
@@ -132,6 +156,16 @@ class Erasures:
                 for digest in erasure.digests:
                     found[digest] = (*found.get(digest, ()), erasure)
         return found
+
+    def united(self, others: "Erasures") -> "Erasures":
+        """With those of another ledger of the same key; of one that both have, the one further."""
+        known = {erasure.id: erasure for erasure in self.every}
+        further = [
+            one
+            for one in others.every
+            if one.id not in known or one.progress > known[one.id].progress
+        ]
+        return replace(self or others, every=self.with_changed(further).every)
 
     def with_changed(self, changed: Iterable[Erasure]) -> "Erasures":
         """With some erasures in the place of those of the same id, or after all others."""

@@ -52,6 +52,26 @@ def is_last_of_a_place(state_dir: Path, number: int, made_at: float) -> bool:
     return any((note.number, note.made_at) == (number, made_at) for note in notes)
 
 
+def places_of(state_dir: Path) -> list[str]:
+    """The places that have good backups of the lake, as far as anything is noted."""
+    return sorted(place for place, note in _read(state_dir).items() if note.number is not None)
+
+
+def forget(state_dir: Path, place: str) -> bool:
+    """Know nothing of a place any more, since it is gone for good; whether anything was known.
+
+    Raises:
+        LakeError: the state folder cannot be written.
+        OSError: likewise.
+    """
+    with turn(state_dir, "backup-notes"):
+        notes = _read(state_dir)
+        is_known = notes.pop(place, None) is not None
+        if is_known:
+            replace_bytes(_file(state_dir), _NOTES.dump_json(notes, indent=1))
+    return is_known
+
+
 def note_wanted(state_dir: Path, place: str, now: float) -> None:
     """Note that backups are to go to a place on a schedule, if it is not noted yet.
 

@@ -26,6 +26,9 @@ from lake_assets.storage.store import Store
 FOLDER = "_erasures"
 """Of a lake; no layer is called so, and Delta passes over it."""
 
+ROWS = "rows"
+"""In it, a folder a feed, with where its rows were."""
+
 ERASING = "erasing"
 """What at most one process of a lake does at a time: changing the ledger."""
 
@@ -129,6 +132,15 @@ class ErasureLedger:
                 found.setdefault(place, []).extend(spans)
         return found
 
+    def notes(self) -> list[tuple[str, str]]:
+        """The feed and the name of each note (`record`); raises as `spans`."""
+        rows = self.lake.root / FOLDER / ROWS
+        return [
+            (feed, name.removesuffix(".json"))
+            for feed in self.lake.folders(rows)
+            for name in self.lake.list_from(rows / feed)
+        ]
+
     def spans_of(self, feed: str, name: str) -> Spans:
         """Those of one note (`record`); none if there is no such note; raises as `spans`."""
         file = self._spans_folder(feed) / f"{name}.json"
@@ -175,7 +187,7 @@ class ErasureLedger:
         self.touch()
 
     def _spans_folder(self, feed: str) -> LakeUri:
-        return self.lake.root / FOLDER / "rows" / feed
+        return self.lake.root / FOLDER / ROWS / feed
 
     def ready_key(self) -> bytes:
         """The key, made if there is none."""
@@ -187,6 +199,20 @@ class ErasureLedger:
         self.lake.put_if_absent(self.key_file, secrets.token_hex(_KEY_BYTES).encode())
         self.lake.sync(self.key_file)
         return self._known_key()
+
+    def take_key(self, key: bytes) -> None:
+        """Have a ledger that has no erasures yet know those of a key, unless the settings have it.
+
+        Raises:
+            LakeError: the lake cannot be written.
+        """
+        with suppress(FileNotFoundError):
+            if self._known_key() == key:
+                return
+        self.lake.make_folder(self.lake.root / FOLDER)
+        with self.lake.open_for_writing(self.key_file, durable=True) as stream:
+            stream.write(key)
+        self.lake.sync(self.key_file)
 
     def _known_key(self) -> bytes:
         return self.key or bytes(self.lake.get(self.key_file))

@@ -6,6 +6,7 @@ commit names them they do not count.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Self
 
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.storage.guard import Guard
@@ -20,6 +21,10 @@ class FencedStore(ObjectStore):
         """As `ObjectStore`."""
         super().__init__(root, options)
         self.guard = guard
+
+    def below(self, folder: LakeUri) -> Self:
+        """As `Store` has it, for as long as the same guard lets it."""
+        return type(self)(folder, self.options, self.guard)
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it; also raises as `Guard.ensure`."""

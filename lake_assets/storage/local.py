@@ -61,6 +61,10 @@ class LocalStore:
         """The store of a folder that its caller has as a path."""
         return cls(LakeUri.local(folder.absolute()))
 
+    def below(self, folder: LakeUri) -> Self:
+        """As `Store` has it."""
+        return type(self)(folder, self._durability)
+
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it."""
         try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
@@ -60,6 +60,10 @@ class ObjectStore:
         self.options = for_deltalake(options)
         self._store = open_bucket(root, options)
         self._one_by_one: Bucket | None = None
+
+    def below(self, folder: LakeUri) -> Self:
+        """As `Store` has it."""
+        return type(self)(folder, self.options)
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """As `Store` has it: a put that the store makes only where there is no such file."""

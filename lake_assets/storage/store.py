@@ -7,7 +7,7 @@ is held to it by `lake_assets_tests/storage/contract.py`.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import BinaryIO, NamedTuple, Protocol, Self, TypeAlias
 
 from lake_assets.model.lake_uri import LakeUri
 
@@ -57,6 +57,9 @@ class Store(Protocol):
     @property
     def options(self) -> Mapping[str, str]:
         """What deltalake takes to open a table in it; of a disk, nothing. May hold secrets."""
+
+    def below(self, folder: LakeUri) -> Self:
+        """The store whose root is a folder of this one, with all that is else set of it."""
 
     def put_if_absent(self, file: LakeUri, content: bytes) -> bool:
         """Make a file with this content; False if there is one already, and nothing happens.

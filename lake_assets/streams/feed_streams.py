@@ -29,6 +29,7 @@ from lake_assets.sources.catalog import source_of
 from lake_assets.state.disk_errors import disk_trouble
 from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.batch_errors import did_not_start, told
+from lake_assets.streams.clock_steps import ClockSteps
 from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.reprocess import finish_interrupted
 from lake_assets.streams.schemas import Schemas, format_with
@@ -138,7 +139,9 @@ class FeedStreams:
     def _is_waited_for(self, failure: Exception) -> bool:
         """Whether a failure passes by itself, once a disk or a source is there again."""
         if trouble := disk_trouble(failure):
-            self._await_disk(trouble)
+            self._await(
+                f"{self.settings.lake_root}: {trouble}. Free some; the streams go on by themselves"
+            )
             return True
         if isinstance(failure, SourceError) and not self.until_caught_up:
             self._await(str(failure))
@@ -176,12 +179,6 @@ class FeedStreams:
         self.is_new = is_gone and not is_there(lake, bronze)
         self._failures = 1 if lived_s >= _HEALTHY_AFTER_S else self._failures + 1
 
-    def _await_disk(self, trouble: str) -> None:
-        """Say what is wrong with the disk, and wait before the next try."""
-        self._await(
-            f"{self.settings.lake_root}: {trouble}. Free some; the streams go on by themselves"
-        )
-
     def _await(self, reason: str) -> None:
         """Say what is waited for, and wait before the next try."""
         self._tell(reason)
@@ -197,7 +194,7 @@ class FeedStreams:
         self.announce(self.waiting)
 
     def _stream(self) -> bool:
-        """Stream until stopped or caught up; True if the source changed, and is to be looked at."""
+        """Stream until stopped or caught up; True if the source or the clock was changed: again."""
         ensure_streamable(self.pipeline.context, self.feed)
         finish_interrupted(self.pipeline.context, self.settings, self.feed)
         if not self._await_source():
@@ -248,7 +245,7 @@ class FeedStreams:
         return self._loop(query, step)
 
     def _loop(self, query: StreamingQuery, step: Callable[[], bool]) -> bool:
-        every_s = demux_every_s(self.feed, self.settings.stream)
+        every_s, clock = demux_every_s(self.feed, self.settings.stream), ClockSteps()
         while not self.stop.is_set():
             self._wakes.clear()
             is_over = not query.isActive
@@ -261,6 +258,8 @@ class FeedStreams:
             if is_over:
                 return False
             if not query.status["isTriggerActive"]:
+                if clock.went_back():
+                    return True
                 self.failure = None
                 self.progressed_at = time.monotonic()
             self._wakes.wait(every_s)

@@ -16,6 +16,7 @@ from lake_assets.backup import restore as restoring
 from lake_assets.backup.create import back_up
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
+from lake_assets.erasure import obeyed_restore
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.local import LocalStore
@@ -50,7 +51,7 @@ def main() -> None:
         return
     setattr(restoring, "lake_of", lambda of: DoomedStore.at(of.lake_dir))  # noqa: B010
     found = BackupPlace(LocalStore.at(place))
-    restoring.restore(settings, found, Progress(), number=None, force=True)
+    obeyed_restore.restore(settings, found, Progress(), number=None, force=True)
 
 
 if __name__ == "__main__":

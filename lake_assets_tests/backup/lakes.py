@@ -9,7 +9,7 @@ from lake_assets.backup.create import back_up
 from lake_assets.backup.manifest import Manifest
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
-from lake_assets.backup.restore import Restored, restore
+from lake_assets.backup.restore import Restored
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.commit_digest import commit_digest
 from lake_assets.delta.increments import Point
@@ -21,6 +21,7 @@ from lake_assets.delta.refresh_position import (
 )
 from lake_assets.delta.table_log import log_of, table_folders
 from lake_assets.delta.transaction_numbers import checksum
+from lake_assets.erasure.obeyed_restore import restore
 from lake_assets.feeds.load import load_feeds
 from lake_assets.gold.refresh_need import definition_of
 from lake_assets.model.owners import Owner

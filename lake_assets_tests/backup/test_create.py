@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from lake_assets.backup.manifest import FORMAT
 from lake_assets.backup.progress import Progress
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import LakeError
@@ -222,7 +223,7 @@ def test_a_table_that_no_lake_has_by_its_name_is_told(settings, lake, place):
 @pytest.mark.usefixtures("lake")
 def test_a_place_of_a_later_release_is_refused(settings, place):
     backed_up(settings, place)
-    (place / "_backup.json").write_text(json.dumps({"format": 2, "lake": "other"}))
+    (place / "_backup.json").write_text(json.dumps({"format": FORMAT + 1, "lake": "other"}))
     with pytest.raises(LakeError, match="Use a newer release"):
         backed_up(settings, place)
 

@@ -10,7 +10,7 @@ from lake_assets.backup import restored_tables
 from lake_assets.backup.create import back_up
 from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
-from lake_assets.backup.restore import restore
+from lake_assets.erasure.obeyed_restore import restore
 from lake_assets.errors import ForeignStateError, LakeError, StreamsLockedError
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.lake_uri import LakeUri

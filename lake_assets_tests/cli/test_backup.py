@@ -3,6 +3,7 @@ import json
 from lake_assets.settings.upkeep import BackupSettings
 from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake, rows_in
 from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.erasure.lakes import PeopledLake
 from lake_assets_tests.storage.servers import run_s3
 
 
@@ -104,3 +105,35 @@ def test_a_lake_restored_in_place_of_one_that_is_gone_takes_its_place_over(setti
     assert sparkless_here(settings, "backup", place).returncode == 0
     again = sparkless_here(settings, "restore", place, "--force")
     assert (again.returncode, again.stderr) == (0, "")
+
+
+def test_a_restore_tells_what_is_erased_and_older_backups_make_way(settings, tmp_path):
+    lake = PeopledLake(settings)
+    lake.take("ann-7f3a", "bob-11aa")
+    lake.committer.close()
+    place, elsewhere = str(tmp_path / "place"), tmp_path / "elsewhere"
+    sparkless_here(settings, "backup", place)
+    erase = ("erase", "--column", "gamer_id", "--value", "ann-7f3a", "--no-proof")
+    done = sparkless_here(settings, *erase)
+    assert done.returncode == 1
+    assert f"not done yet: backups in {place} are from before it" in done.stdout
+    into = settings.model_copy(update={"home": elsewhere})
+    back = sparkless_here(into, "restore", place)
+    assert back.returncode == 0
+    assert f"rows that are erased were not brought: of bronze_games (1), {UNO.name} (1)" in (
+        back.stderr
+    )
+    assert "run `lake-assets erase --again`" in back.stderr
+    pruned = sparkless_here(settings, *erase, "--prune-backups")
+    assert pruned.returncode == 0
+    assert json.loads(sparkless_here(settings, "backup", place, "--json").stdout)["backup"] == 3
+
+
+def test_a_place_that_is_gone_is_forgotten(settings, tmp_path):
+    written(settings)
+    place = str(tmp_path / "place")
+    sparkless_here(settings, "backup", place)
+    assert sparkless_here(settings, "backup", place, "--forget").stdout == (
+        f"{place} is known of no longer\n"
+    )
+    assert "was not known of" in sparkless_here(settings, "backup", place, "--forget").stdout

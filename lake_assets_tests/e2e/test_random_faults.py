@@ -29,8 +29,8 @@ from pyspark.sql import SparkSession
 
 from lake_assets.backup.create import back_up
 from lake_assets.backup.progress import Progress
-from lake_assets.backup.restore import restore
 from lake_assets.delta.relayout import lay_out
+from lake_assets.erasure.obeyed_restore import restore
 from lake_assets.errors import LakeError, StreamError
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.endpoints import Endpoints

@@ -23,9 +23,9 @@ from deltalake.exceptions import DeltaError
 
 from lake_assets.backup.create import back_up
 from lake_assets.backup.progress import Progress
-from lake_assets.backup.restore import restore
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.data_files import active_files
+from lake_assets.erasure.obeyed_restore import restore
 from lake_assets.errors import FeedError, LakeError, StreamError
 from lake_assets.feeds.flows import with_targets
 from lake_assets.maintenance.run import maintain

@@ -1,12 +1,11 @@
-import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
 
 from lake_assets.erasure.requests import close_requests, make_table, open_requests
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import ErasureError
 from lake_assets.model.erasures import Later
 from lake_assets.model.tables import ERASURE_REQUESTS
+from lake_assets_tests.erasure.asking import Asking
 from lake_assets_tests.maintenance.lakes import WrittenLake
 
 
@@ -19,23 +18,9 @@ def lake(settings):
     made.committer.close()
 
 
-class Asking:
-    """Adds rows as another engine does."""
-
-    def __init__(self, lake):
-        self.folder = str(lake.settings.lake_dir / ERASURE_REQUESTS.relative)
-
-    def __call__(self, *rows):
-        columns = [dict(zip(("column", "value", "later"), row, strict=True)) for row in rows]
-        write_deltalake(self.folder, pa.Table.from_pylist(columns), mode="append")
-
-    def left(self):
-        return DeltaTable(self.folder).to_pyarrow_table()["value"].to_pylist()
-
-
 @pytest.fixture
 def ask(lake):
-    return Asking(lake)
+    return Asking(lake.settings.lake_dir / ERASURE_REQUESTS.relative)
 
 
 def test_rows_ask_and_leave_when_they_are_done(lake, ask):

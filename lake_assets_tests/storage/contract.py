@@ -53,6 +53,12 @@ class Place:
 class StoreContract:
     """Tests that want a fixture `place`."""
 
+    def test_a_store_below_has_the_same_files(self, place: Place):
+        below = place.store.below(place.folder / "inner")
+        assert (below.root, type(below)) == (place.folder / "inner", type(place.store))
+        place.put("inner/0.json")
+        assert below.get(below.root / "0.json") == b"x"
+
     def test_a_free_name_is_taken_once(self, place: Place):
         file = place.folder / "0.json"
         assert place.store.put_if_absent(file, b"first")

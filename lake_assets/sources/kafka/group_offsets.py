@@ -3,17 +3,27 @@
 Nobody reads them back: how far a feed is, bronze's commits say.
 """
 
+import time
 from collections.abc import Sequence
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.origins import ByPlace
 from lake_assets.sources.base import ANSWER_S
-from lake_assets.sources.kafka.refusals import Refusals
+from lake_assets.sources.kafka.refusals import FORBIDDEN, Refusals
 from lake_assets.sources.kafka.topics import client_config
+
+_GRANT = (
+    "Grant the user Read on the group and the topic, or set "
+    "LAKE_ASSETS_KAFKA_COMMIT_OFFSETS=false; the lake does not need them"
+)
+
+_AGAIN = "It is tried again by itself; the lake does not need them"
+
+_LOOKS_EVERY_S = 0.05
+"""An answer of the broker ends a look at once."""
 
 
 def group_of(feed: str) -> str:
@@ -22,14 +32,20 @@ def group_of(feed: str) -> str:
 
 
 class GroupOffsets:
-    """Of one group; used by one thread. Keeps a connection."""
+    """Of one group; used by one thread. Keeps a connection.
+
+    By a consumer that reads nothing, not by an admin client: of that, a request to the group's
+    coordinator aborts the whole process if the connection breaks at the wrong moment (librdkafka
+    issue 4605; 2.16 has it).
+    """
 
     def __init__(self, endpoints: Endpoints, group: str) -> None:
         """Commit to these brokers; nothing is asked yet."""
         self._endpoints = endpoints
         self._group = group
         self._refusals = Refusals()
-        self._admin: AdminClient | None = None
+        self._consumer: Consumer | None = None
+        self._answers: list[_Answer] = []
 
     def commit(self, offsets: ByPlace, *, timeout_s: float = ANSWER_S) -> None:
         """Commit the offset that comes next, by topic and partition; again is as once.
@@ -46,26 +62,53 @@ class GroupOffsets:
             raise SourceError(
                 f"consumer group {self._group!r} at {self._endpoints.kafka}",
                 f"takes no offsets of topic {_named(topics)} ({error.str()})",
-                "Grant the user Read on the group and the topic, or set "
-                "LAKE_ASSETS_KAFKA_COMMIT_OFFSETS=false; the lake does not need them",
+                _GRANT if error.code() in FORBIDDEN else _AGAIN,
             )
 
     def _refusal(
         self, places: Sequence[TopicPartition], timeout_s: float
     ) -> tuple[KafkaError, list[str]] | None:
         """Commit; why that did not work and for which topics, if it did not."""
-        if self._admin is None:
-            self._admin = AdminClient(client_config(self._endpoints, self._refusals))
-        asked = ConsumerGroupTopicPartitions(self._group, list(places))
+        everything = [place.topic for place in places]
         try:
-            answers = self._admin.alter_consumer_group_offsets([asked], request_timeout=timeout_s)
-            (answer,) = answers.values()
-            done = answer.result()
+            error, answered = self._answer(places, timeout_s)
         except KafkaException as problem:
-            self._admin.poll(0)
-            return self._refusals.behind(problem.args[0]), [place.topic for place in places]
-        refused = [place for place in done.topic_partitions if place.error]
-        return (refused[0].error, [place.topic for place in refused]) if refused else None
+            return problem.args[0], everything
+        refused = [(place.error, place.topic) for place in answered if place.error is not None]
+        if refused:
+            return refused[0][0], [topic for _, topic in refused]
+        return None if error is None else (self._refusals.behind(error), everything)
+
+    def _answer(self, places: Sequence[TopicPartition], timeout_s: float) -> "_Answer":
+        if self._consumer is None:
+            self._consumer = Consumer(
+                {
+                    **client_config(self._endpoints, self._refusals),
+                    "group.id": self._group,
+                    "enable.auto.commit": False,
+                    "on_commit": lambda error, answered: self._answers.append((error, answered)),
+                }
+            )
+        deadline = time.monotonic() + timeout_s
+        self._consumer.commit(offsets=list(places), asynchronous=True)
+        while time.monotonic() < deadline and self._refusals.lasting() is None:
+            message = self._consumer.poll(_LOOKS_EVERY_S)
+            refusal = None if message is None else message.error()
+            if refusal is not None and refusal.code() in FORBIDDEN:
+                return refusal, []
+            # Those of an earlier commit, which was waited for in vain, may come only now.
+            ours = [one for one in self._answers if _of(one[1]) == _of(places)]
+            self._answers.clear()
+            if ours:
+                return ours[-1]
+        return KafkaError(KafkaError._TIMED_OUT), []  # noqa: SLF001 - public all the same
+
+
+_Answer = tuple[KafkaError | None, Sequence[TopicPartition]]
+
+
+def _of(places: Sequence[TopicPartition]) -> list[tuple[str, int, int]]:
+    return sorted((place.topic, place.partition, place.offset) for place in places)
 
 
 def _named(topics: Sequence[str]) -> str:

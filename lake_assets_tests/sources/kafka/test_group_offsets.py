@@ -33,7 +33,9 @@ def test_a_group_has_the_offsets_that_were_committed_last(services):
 
 
 def test_brokers_that_do_not_answer_are_told():
-    with pytest.raises(SourceError, match="consumer group 'g' at localhost:1: takes no offsets"):
+    with pytest.raises(
+        SourceError, match=r"'g' at localhost:1: takes no offsets .* again by itself"
+    ):
         GroupOffsets(NOWHERE, "g").commit({("t", 0): 3}, timeout_s=1.0)
 
 
@@ -45,5 +47,7 @@ def test_a_user_without_the_right_is_told_what_to_grant(secured):
         registry="",
         kafka_options=secured.options(Listener.PASSWORD, user=READER),
     )
-    with pytest.raises(SourceError, match="Grant the user Read on the group"):
+    with pytest.raises(
+        SourceError, match=r"Group authorization failed.* Grant the user Read on the group"
+    ):
         GroupOffsets(endpoints, "lake_assets-games").commit({("commits", 0): 3})

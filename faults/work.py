@@ -1,0 +1,174 @@
+"""What users have done beside the streams, all the while: upkeep, rebuilds, refreshes, erasure.
+
+Each kind of work is a function of its own. New keys and new versions of the schema come with the
+load. Work is never the target of a fault, but what it works with is: it may fail while a fault is
+on or streams recover, and then has to say so; if it fails at any other time, the run has failed.
+"""
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from random import Random
+
+from faults.journal import Acked
+from faults.lake import FEED
+from faults.load import window_of
+from faults.stack import Stack
+
+_WITHIN_S = 300.0
+"""For a piece of work. It waits for services and locks, as long as a fault lasts."""
+
+_ERASURE = "erase"
+
+
+@dataclass(slots=True)
+class Done:
+    """A piece of work that was done, or failed."""
+
+    kind: str
+    at: float
+    """Seconds since the run began, as all times of a report."""
+
+    seconds: float
+    status: int
+    said: str
+    """The last line of what it said; of a failure, its error."""
+
+
+@dataclass
+class Work:
+    """Does one piece of work after the other, in an order that chance has."""
+
+    stack: Stack
+    random: Random
+    acked: Callable[[], list[Acked]]
+    """The journal until now."""
+
+    began: float
+    """`time.time`."""
+
+    pause_s: tuple[float, float]
+    done: list[Done] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    erased: set[str] = field(default_factory=set)
+    """Ids of events whose player's erasure was asked for, and was said to be done."""
+
+    doubtful: set[str] = field(default_factory=set)
+    """Ids of those whose erasure was asked for and failed: they may be there or not."""
+
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self, once: Sequence[str] = ()) -> None:
+        """Begin; with some kinds given, do each of them once, and nothing more."""
+        self._thread = threading.Thread(target=self._run, args=(once,), name="work", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Finish what is in hand, and begin nothing more."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def finish_erasures(self) -> str | None:
+        """Have what was begun and not done be done, now that no fault is on; else say why not."""
+        if not self.doubtful:
+            return None
+        done = self.stack.command(_ERASURE, "--again", within_s=_WITHIN_S)
+        if done.returncode:
+            return f"`erase --again` ended with {done.returncode}: {_last_words(done.stderr)}"
+        self.erased |= self.doubtful
+        self.doubtful.clear()
+        return None
+
+    def records(self) -> list[dict[str, object]]:
+        """For the report."""
+        return [asdict(one) for one in self.done]
+
+    def _run(self, once: Sequence[str]) -> None:
+        kinds: dict[str, Callable[[], tuple[str, ...] | None]] = {
+            "maintain": maintain,
+            "rebuild silver": rebuild_silver,
+            "rebuild gold": rebuild_gold,
+            "refresh": refresh,
+        }
+        if _knows(self.stack, _ERASURE):
+            kinds[_ERASURE] = self._erasure
+        else:
+            self.skipped[_ERASURE] = f"`lake-assets {_ERASURE}` is not there yet"
+        for kind in once or self._forever([*kinds]):
+            if self._stop.wait(self.random.uniform(*self.pause_s)):
+                return
+            arguments = kinds[kind]()
+            if arguments is not None:
+                self._do(kind, arguments)
+
+    def _forever(self, kinds: Sequence[str]) -> Iterator[str]:
+        while True:
+            yield from self.random.sample(kinds, len(kinds))
+
+    def _do(self, kind: str, arguments: tuple[str, ...]) -> None:
+        at = time.time()
+        asked = self._asked_to_erase(arguments) if kind == _ERASURE else set()
+        self.stack.log(f"work: lake-assets {' '.join(arguments)}")
+        try:
+            done = self.stack.command(*arguments, within_s=_WITHIN_S)
+            status, said = done.returncode, done.stderr if done.returncode else done.stdout
+        except subprocess.TimeoutExpired:
+            status, said = -1, f"took longer than {_WITHIN_S:.0f} s"
+        if asked:
+            (self.doubtful if status else self.erased).update(asked)
+        line = _last_words(said)
+        self.done.append(
+            Done(kind, round(at - self.began, 1), round(time.time() - at, 1), status, line)
+        )
+        self.stack.log(f"work: {kind} ended with {status}: {line}")
+
+    def _erasure(self) -> tuple[str, ...] | None:
+        """Of a player who plays no more: all of the player's events were acknowledged before."""
+        events = [event for event in self.acked() if event.gamer]
+        newest = max((window_of(event.gamer) for event in events), default=0)
+        gone = self.erased | self.doubtful
+        past = sorted(
+            {e.gamer for e in events if window_of(e.gamer) < newest - 1 and e.id not in gone}
+        )
+        if not past:
+            return None
+        who = self.random.choice(past)
+        return (_ERASURE, "--column", "gamer_id", "--value", who, "--later", "keep")
+
+    def _asked_to_erase(self, arguments: tuple[str, ...]) -> set[str]:
+        who = arguments[arguments.index("--value") + 1]
+        return {event.id for event in self.acked() if event.gamer == who}
+
+
+def maintain() -> tuple[str, ...]:
+    """Small files are joined, unused ones deleted (vacuum), logs shortened."""
+    return ("maintain",)
+
+
+def rebuild_silver() -> tuple[str, ...]:
+    """All of silver is derived from bronze again."""
+    return ("rebuild", "silver", "--feed", FEED)
+
+
+def rebuild_gold() -> tuple[str, ...]:
+    """All of gold is computed from silver again."""
+    return ("rebuild", "gold", "--feed", FEED)
+
+
+def refresh() -> tuple[str, ...]:
+    """Gold is brought up to date."""
+    return ("refresh", "--feed", FEED)
+
+
+def _knows(stack: Stack, command: str) -> bool:
+    return stack.command(command, "--help", within_s=120).returncode == 0
+
+
+def _last_words(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or [""])[-1][:300]

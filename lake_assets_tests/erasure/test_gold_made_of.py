@@ -1,0 +1,38 @@
+from lake_assets.erasure.gold_made_of import gold_made_of
+from lake_assets.model.gold_views import GoldView
+from lake_assets.model.owners import Owner
+from lake_assets.model.tables import gold_of_all
+from lake_assets_tests.backup.lakes import FISH, UNO, UNO_AGG
+from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake
+from lake_assets_tests.sample import GAMES, gold_of
+
+FISH_AGG = gold_of("go_fish", "player_agg")
+EVERY = gold_of_all("games", "everybody")
+TOP = gold_of_all("games", "top")
+LAST_YEARS = gold_of("uno", "last_years")
+
+VIEWS = (
+    *GAMES.gold,
+    GoldView(name="everybody", sql="SELECT gamer_id FROM silver_all"),
+    GoldView(name="top", sql="SELECT max(gamer_id) AS gamer_id FROM gold_all.player_agg"),
+)
+
+
+def test_gold_of_rows_by_whatever_way_and_of_views_that_are_gone(settings):
+    lake = WrittenLake(settings, "games")
+    for table, key in ((UNO, "uno"), (FISH, "go_fish")):
+        lake.create(table, key)
+    owners = {
+        UNO_AGG: Owner(feed="games", key="uno", view="player_agg"),
+        FISH_AGG: Owner(feed="games", key="go_fish", view="player_agg"),
+        EVERY: Owner(feed="games", view="everybody"),
+        TOP: Owner(feed="games", view="top"),
+        LAST_YEARS: Owner(feed="games", key="uno", view="last_years"),
+    }
+    tables: dict = dict.fromkeys(owners, SCHEMA)
+    lake.committer.create(tables, owners=owners)
+    feeds = [GAMES.model_copy(update={"gold": VIEWS})]
+    found = gold_made_of(lake.store, feeds, [UNO])
+    assert found == {UNO_AGG, EVERY, TOP, LAST_YEARS}
+    assert gold_made_of(lake.store, feeds, []) == set()
+    lake.committer.close()

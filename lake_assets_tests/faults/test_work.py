@@ -1,0 +1,89 @@
+import subprocess
+from random import Random
+
+import pytest
+
+from faults.journal import Acked
+from faults.work import Work
+from lake_assets_tests.e2e.dev import wait_for
+
+EVENTS = [
+    Acked(1.0, "t", 0, n, f"e{n}", "uno", gamer)
+    for n, gamer in enumerate(["w0-p1", "w0-p2", "w0-p1", "w1-p1", "w2-p1", ""])
+]
+
+
+class Stack:
+    """Commands that end as a test says; what was asked is noted."""
+
+    def __init__(self, statuses=()):
+        self.statuses, self.asked = dict(statuses), []
+
+    def log(self, line):
+        """Nobody reads it."""
+
+    def command(self, *arguments, within_s):
+        del within_s
+        self.asked.append(arguments)
+        status = self.statuses.get(arguments[0], 0)
+        return subprocess.CompletedProcess(arguments, status, "well\n", "error: badly\n")
+
+
+@pytest.fixture
+def begin():
+    made = []
+
+    def go(stack, *once):
+        one = Work(
+            stack=stack,
+            random=Random(1),  # noqa: S311 - as the suite
+            acked=lambda: EVENTS,
+            began=0.0,
+            pause_s=(0.0, 0.01),
+        )
+        one.start(once)
+        made.append(one)
+        wait_for(lambda: len(one.done) >= max(1, len(once)), "work", within_s=10)
+        return one
+
+    yield go
+    for one in made:
+        one.end()
+
+
+def test_each_kind_of_work_is_done_in_turn_and_says_how_it_ended(begin):
+    work = begin(Stack({"refresh": 1}), "maintain", "refresh")
+    ends = [(one.kind, one.status, one.said) for one in work.done]
+    assert ends == [("maintain", 0, "well"), ("refresh", 1, "error: badly")]
+
+
+def test_a_player_of_the_past_is_erased_and_the_players_events_are_known(begin):
+    stack = Stack()
+    work = begin(stack, "erase")
+    (_, (command, *options)) = stack.asked
+    assert command == "erase"
+    assert options[:3] == ["--column", "gamer_id", "--value"]
+    who = options[3]
+    assert who in {"w0-p1", "w0-p2"}  # others may still play
+    assert work.erased == {event.id for event in EVENTS if event.gamer == who}
+    assert work.doubtful == set()
+
+
+def test_an_erasure_that_fails_is_doubtful_until_it_is_done_again(begin):
+    class Failing(Stack):
+        def command(self, *arguments, within_s):
+            self.statuses["erase"] = int("--value" in arguments)
+            return super().command(*arguments, within_s=within_s)
+
+    stack = Failing()
+    work = begin(stack, "erase")
+    asked = set(work.doubtful)
+    assert (bool(asked), work.erased) == (True, set())
+    assert work.finish_erasures() is None
+    assert (work.erased, work.doubtful) == (asked, set())
+    assert stack.asked[-1] == ("erase", "--again")
+
+
+def test_a_command_that_is_not_there_is_skipped_by_name(begin):
+    work = begin(Stack({"erase": 2}), "maintain")
+    assert work.skipped == {"erase": "`lake-assets erase` is not there yet"}
