@@ -189,12 +189,16 @@ def _old_files(
 def _delete(log: TableLog, files: Sequence[OldFile], shortened: ShortenedLog) -> None:
     """Delete files; those that are others by now stay.
 
-    A commit that removed one outlives a power cut before the file is gone, whatever the settings
-    ask of commits: it would come back without its files else.
+    A commit that removed one outlives a power cut before the file is gone, and so do the files that
+    it added, which have the rows that stayed; whatever the settings ask. The table would be without
+    either else.
     """
     versions = {shortened.removed_in.get(file.path) for file in files}
     for version in sorted(version for version in versions if version is not None):
         with suppress(FileNotFoundError):  # swept away since, by whoever has a checkpoint of it
+            for kind, action in actions_of(log, version):
+                if kind == "add":
+                    _sync_data(log, path_of(action))
             log.store.sync(log.commit_file(version))
     for file in files:
         place = log.data_file(file.path)
@@ -203,6 +207,11 @@ def _delete(log: TableLog, files: Sequence[OldFile], shortened: ShortenedLog) ->
             log.store.delete(place)
         if log.folder.is_local:  # what Hadoop compares it with
             log.store.delete(place.parent / f".{place.name}.crc")
+
+
+def _sync_data(log: TableLog, path: str) -> None:
+    with suppress(FileNotFoundError, LakeError):  # rewritten since; or in another store
+        log.store.sync(log.data_file(path))
 
 
 def _left_of_table(

@@ -19,7 +19,9 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
+from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.origins import Everything, Origins, Own, RowSet
+from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog
 from lake_assets.erasure.matching import Matching
 from lake_assets.errors import ErasureError
@@ -66,7 +68,9 @@ def rows_with(
     Raises:
         ErasureError: the column's type has no such values, or the table is partitioned by it.
         LakeError: a file cannot be read.
+        TableFeatureError: a feature of the table forbids it.
     """
+    ensure_usable(handle, Use.READ)  # files have columns by the names of the table
     schema = pa.schema(handle.schema().to_arrow())
     names = columns_called(schema, matching.column)
     for name in names:
@@ -104,7 +108,9 @@ def rows_where(
 
     Raises:
         LakeError: a file cannot be read.
+        TableFeatureError: a feature of the table forbids it.
     """
+    ensure_usable(handle, Use.READ)
     files = active_files(handle)
     told = pa.table(handle.get_add_actions(flatten=True))
     counts = [f"null_count.{column}" for column in columns]

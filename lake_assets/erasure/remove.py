@@ -20,9 +20,11 @@ from lake_assets.delta.data_files import (
     prefix_of,
     read_file,
 )
+from lake_assets.delta.feature_gate import ensure_usable
 from lake_assets.delta.origin_bounds import files_that_may_have
 from lake_assets.delta.origins import Origins, Own
 from lake_assets.delta.remove_rows import remove_rows
+from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_layout import layout_of
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find_values import columns_called
@@ -58,6 +60,7 @@ class Removal:
 
         Raises:
             LakeError: a table cannot be read.
+            TableFeatureError: a feature of a table forbids it.
         """
         lake, feed = self.context.lake, self.feed
         derived = [*silver_tables(lake, feed), *self._aside()]
@@ -113,6 +116,7 @@ class Removal:
 
     def _has(self, table: TableRef) -> bool:
         handle, log = self.context.committer.fresh(table), log_of(self.context.lake, table)
+        ensure_usable(handle, Use.READ)
         origins, own = self._origins(), Own(self._own)
         for file in files_that_may_have(handle, origins, self._own):
             names = columns_of_file(log, file)

@@ -367,3 +367,26 @@ class TestWhatOtherEnginesLeave:
         assert [one.path.startswith("file://") for one in left] == [True]
         assert holders(files_of(clone), PERSON) == []
         assert DeltaTable(folder).to_pyarrow_table().num_rows == 2
+
+
+def test_rows_that_stay_are_on_the_disk_before_their_old_file_goes(committer, log, monkeypatch):
+    """A power cut right after it would take them, too, where the settings let commits wait."""
+    old = append(committer, log, 1, PERSON, OTHER)
+    new = put(committer.store, log, OTHER)
+    change = Commit(table=UNO, files=[new], removed=(old,))
+    committer.append([change], Batch("stream", 2))
+    done, kind = [], type(committer.store)
+    own = {name: getattr(kind, name) for name in ("sync", "delete")}
+
+    def noting(name):
+        def note(store, file, *given):
+            done.append((name, file))
+            return own[name](store, file, *given)
+
+        return note
+
+    for name in own:
+        monkeypatch.setattr(kind, name, noting(name))
+    end_history(log, partial(committer.fresh, UNO), NEVER)
+    gone = done.index(("delete", log.data_file(old.path)))
+    assert ("sync", log.data_file(new.path)) in done[:gone]

@@ -11,6 +11,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.run import Request, erase
 from lake_assets.erasure.take_out import TakeOut
 from lake_assets.erasure.wanted import Wanted
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.erasures import ErasureState
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of
@@ -23,6 +24,10 @@ AT = datetime(2026, 11, 28, tzinfo=UTC)
 RAW = GAMES.model_copy(update={"silver": "none"})
 BRONZE = bronze_of(RAW.feed)
 ANN = Request(wanted=[Wanted(column="gamer_id", values=("ann",))])
+
+
+def nowhere() -> Endpoints:
+    raise AssertionError
 
 
 class Killed(BaseException):
@@ -48,7 +53,7 @@ def lake(settings):
 
 
 def run(settings, request):
-    return erase(settings, [RAW], lambda: None, request)
+    return erase(settings, [RAW], nowhere, request)
 
 
 def in_bronze(settings):

@@ -11,6 +11,7 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.run import Request, erase
 from lake_assets.erasure.take_out import TakeOut
 from lake_assets.erasure.wanted import Wanted
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.erasures import Erasure, Erasures, ErasureState, Later
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import bronze_of, erased_of
@@ -23,6 +24,10 @@ AT = datetime(2026, 11, 28, tzinfo=UTC)
 FEED = GAMES.model_copy(update={"expectations": ()})
 TOPIC = "games"
 BRONZE, ERASED = bronze_of(GAMES.feed), erased_of(GAMES.feed)
+
+
+def nowhere() -> Endpoints:
+    raise AssertionError
 
 
 class Killed(BaseException):
@@ -70,7 +75,7 @@ def lake(settings):
 
 
 def again(settings):
-    return erase(settings, [FEED], lambda: None, Request(is_again=True))
+    return erase(settings, [FEED], nowhere, Request(is_again=True))
 
 
 def in_bronze(settings):
