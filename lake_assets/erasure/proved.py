@@ -4,8 +4,10 @@ Of tables that no row left the erasure ends nothing, unless a scan finds that an
 such as one from before a compaction, has a value still.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.table_log import log_of
@@ -33,6 +35,8 @@ def prove_erased(
 ) -> Proof:
     """Look for the values everywhere, and note in the ledger if nothing was found.
 
+    Also in the storage of the Dagster that DAGSTER_HOME names.
+
     Args:
         settings: where the lake is.
         feeds: all that are declared.
@@ -44,10 +48,15 @@ def prove_erased(
         LakeError: the lake cannot be read or written.
     """
     sought = [with_hidden(one, settings.masking.key_bytes) for one in wanted]
+    home = os.environ.get("DAGSTER_HOME")
+
+    def look() -> Proof:
+        return prove(settings, sought, key, dagster_home=Path(home) if home else None, tell=tell)
+
     with open_lake(settings) as context:
         ledger = ledger_of(context)
         key = ledger.read().key
-        proof = prove(settings, sought, key, tell=tell)
+        proof = look()
         if tables := _tables_of(proof, context, feeds):
             tell("older versions of further tables have some: ending their time travel")
             columns = {one.column for one in wanted}
@@ -55,7 +64,7 @@ def prove_erased(
                 ended = end_histories(settings, context, feeds, tables, columns)
             done.ended.add(ended)
             done.left += ended.left
-            proof = prove(settings, sought, key, tell=tell)
+            proof = look()
         if proof.is_clean and proof.is_whole:
             ids = {one.id for one in done.erasures}
             found = ledger.read()
