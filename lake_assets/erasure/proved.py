@@ -4,10 +4,8 @@ Of tables that no row left the erasure ends nothing, unless a scan finds that an
 such as one from before a compaction, has a value still.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.table_log import log_of
@@ -20,6 +18,7 @@ from lake_assets.erasure.wanted import Wanted
 from lake_assets.model.erasures import Erasure
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import ERASURE_REQUESTS, TableRef
+from lake_assets.settings.load import dagster_home
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.files import turn
@@ -48,10 +47,9 @@ def prove_erased(
         LakeError: the lake cannot be read or written.
     """
     sought = [with_hidden(one, settings.masking.key_bytes) for one in wanted]
-    home = os.environ.get("DAGSTER_HOME")
 
     def look() -> Proof:
-        return prove(settings, sought, key, dagster_home=Path(home) if home else None, tell=tell)
+        return prove(settings, sought, key, dagster_home=dagster_home(), tell=tell)
 
     with open_lake(settings) as context:
         ledger = ledger_of(context)
