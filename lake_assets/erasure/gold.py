@@ -65,7 +65,7 @@ def recompute(
     changed = {table for table in every if identity(lake, table) != before[table]}
     done.changed = sorted(table.name for table in changed)
     done.left += _kept(lake, feeds, touched, {*done.tables} - changed)
-    done.shrunk = _shrunk(lake, feeds, touched, changed)
+    done.shrunk = totals_shrunk(lake, feeds, touched, changed)
     done.tables |= changed
     return done
 
@@ -93,7 +93,7 @@ def _undeclared(lake: Store, feeds: Sequence[Feed]) -> set[TableRef]:
     return {t for t, owner in owners if owner and (owner.feed, owner.view) not in declared}
 
 
-def _shrunk(
+def totals_shrunk(
     lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef], changed: Collection[TableRef]
 ) -> list[str]:
     """Which tables were computed from silver that rows leave for their age."""

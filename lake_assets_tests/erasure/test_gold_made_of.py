@@ -1,4 +1,4 @@
-from lake_assets.erasure.gold import recompute
+from lake_assets.erasure.gold import recompute, totals_shrunk
 from lake_assets.erasure.gold_made_of import gold_made_of
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
@@ -52,3 +52,21 @@ def test_gold_of_a_view_that_is_gone_is_told_and_nothing_else_is_made_of_it(sett
     (words,) = done.left
     assert words.startswith(f"{LAST_YEARS.name} may have the rows still")
     assert recompute(settings, feeds, [], None).left == []
+
+
+def test_totals_that_lose_what_left_for_its_age_are_told(settings):
+    lake = WrittenLake(settings, "games")
+    for table, key in ((UNO, "uno"), (FISH, "go_fish")):
+        lake.create(table, key)
+    owners = {
+        UNO_AGG: Owner(feed="games", key="uno", view="player_agg"),
+        FISH_AGG: Owner(feed="games", key="go_fish", view="player_agg"),
+    }
+    lake.committer.create(dict.fromkeys(owners, SCHEMA), owners=owners)
+    lake.committer.close()
+    aged = GAMES.model_validate({**GAMES.model_dump(), "retention": "90d"})
+    changed = {UNO_AGG, FISH_AGG}
+    (words,) = totals_shrunk(lake.store, [aged], [UNO], changed)
+    assert words.startswith(f"{UNO_AGG.name}: computed anew from what silver keeps")
+    assert totals_shrunk(lake.store, [aged], [UNO], {FISH_AGG}) == []
+    assert totals_shrunk(lake.store, [GAMES], [UNO], changed) == []
