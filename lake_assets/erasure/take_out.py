@@ -5,13 +5,16 @@ from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.origins import Origins
+from lake_assets.delta.origins import Origins
 from lake_assets.erasure.dead_letters import deliveries_in, erase_letters
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.find import Search
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
-from lake_assets.model.erasures import Erasure, ErasureState
+from lake_assets.model.erasures import Erasure, ErasureState, Later
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
+from lake_assets.model.origins import Place, Spans
 from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
@@ -132,3 +135,23 @@ class TakeOut:
 
     def _write(self, erasure: Erasure) -> None:
         self.ledger.write(self.ledger.read().with_changed([erasure]))
+
+
+def concerned(erasure: Erasure, feed: str, spans: Spans) -> Spans:
+    """Those of a feed's rows with a wanted value that came before the cuts, if later ones stay.
+
+    A source that the feed had no longer when it was asked has no cut: all rows of it came before,
+    as long as nobody has looked at them. A partition that came since has none, either.
+    """
+    if erasure.later is Later.DROP:
+        return spans
+    cuts = erasure.cuts.get(feed, {})
+    names = {name for name, _ in cuts}
+    found: dict[Place, list[tuple[int, int]]] = {}
+    for place, its in spans.items():
+        is_former = place[0] not in names and erasure.state is ErasureState.NOTED
+        cut = max(end for _, end in its) if is_former else cuts.get(place, 0)
+        own = [(first, min(end, cut)) for first, end in its if first < cut]
+        if own:
+            found[place] = own
+    return found
