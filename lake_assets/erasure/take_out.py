@@ -5,16 +5,14 @@ from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.origins import Origins
-from lake_assets.delta.origins import Origins
 from lake_assets.erasure.dead_letters import deliveries_in, erase_letters
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.find import Search
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
-from lake_assets.model.erasures import Erasure, ErasureState, Later
+from lake_assets.model.erasures import Erasure, ErasureState
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
-from lake_assets.model.origins import Place, Spans
 from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
@@ -105,7 +103,10 @@ class TakeOut:
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
         rows.origins.add_spans(self._by_decoding(feed, noted, rows.origins))
-        spans = noted.erasure.concerned(feed.feed, rows.origins.spans)
+        origins = Origins(origin_of(feed))
+        origins.add_spans(concerned(noted.erasure, feed.feed, rows.origins.spans))
+        origins.add_spans(before)
+        spans = origins.spans
         if spans != before:
             self.ledger.record(feed.feed, noted.erasure.id, spans)
         return Removal(
@@ -143,15 +144,7 @@ def concerned(erasure: Erasure, feed: str, spans: Spans) -> Spans:
     A source that the feed had no longer when it was asked has no cut: all rows of it came before,
     as long as nobody has looked at them. A partition that came since has none, either.
     """
-    if erasure.later is Later.DROP:
-        return spans
-    cuts = erasure.cuts.get(feed, {})
-    names = {name for name, _ in cuts}
-    found: dict[Place, list[tuple[int, int]]] = {}
-    for place, its in spans.items():
-        is_former = place[0] not in names and erasure.state is ErasureState.NOTED
-        cut = max(end for _, end in its) if is_former else cuts.get(place, 0)
-        own = [(first, min(end, cut)) for first, end in its if first < cut]
-        if own:
-            found[place] = own
-    return found
+    names = {name for name, _ in erasure.cuts.get(feed, {})}
+    is_first = erasure.state is ErasureState.NOTED
+    former = {place: its for place, its in spans.items() if is_first and place[0] not in names}
+    return {**former, **erasure.concerned(feed, spans)}

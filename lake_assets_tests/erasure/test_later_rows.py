@@ -28,25 +28,36 @@ def nowhere() -> Endpoints:
     raise AssertionError
 
 
-def asked(key=b"k", *, later=Later.KEEP, state=ErasureState.REMOVED):
+CUT = {("t", 0): 2}
+
+
+def asked(key=b"k", *, later=Later.KEEP, state=ErasureState.REMOVED, cuts=CUT):
     return Erasure(
         id="one",
         requested_at=datetime(2026, 11, 28, tzinfo=UTC),
         column="gamer_id",
         digests=Wanted(column="gamer_id", values=("ann",)).digests(key),
         later=later,
-        cuts={GAMES.feed: {("t", 0): 2}},
+        cuts={GAMES.feed: cuts},
         state=state,
     )
 
 
-def test_they_stay_when_it_goes_on(settings):
+@pytest.mark.parametrize(
+    ("state", "cuts", "stay"),
+    [
+        (ErasureState.REMOVED, CUT, [2, 3]),
+        (ErasureState.NOTED, CUT, [2, 3]),
+        (ErasureState.NOTED, {}, []),  # nobody has its source any more
+    ],
+)
+def test_they_stay_when_it_goes_on(settings, state, cuts, stay):
     silver = pa.schema([("gamer_id", pa.string()), *((f"_{n}", k) for n, k in PLACE.items())])
     rows = {"gamer_id": ["ann"] * 4, "_topic": ["t"] * 4, "_partition": [0] * 4}
     with open_lake(settings) as context:
         ledger = context.erasures
         key = ledger.ready_key()
-        ledger.write(Erasures(key, (asked(key),)))
+        ledger.write(Erasures(key, (asked(key, state=state, cuts=cuts),)))
         owners = {UNO: Owner(feed=FEED.feed, key="uno"), QUARANTINE: Owner(feed=FEED.feed)}
         columns = {UNO: silver, QUARANTINE: pa.schema([*PLACE.items(), ("value", pa.binary())])}
         context.committer.create(columns, owners=owners)
@@ -57,7 +68,7 @@ def test_they_stay_when_it_goes_on(settings):
         context.committer.settle()
     erase(settings, [FEED], nowhere, Request(is_again=True))
     left = DeltaTable(settings.lake_dir / UNO.relative).to_pyarrow_table()["_offset"]
-    assert sorted(left.to_pylist()) == [2, 3]
+    assert sorted(left.to_pylist()) == stay
 
 
 @pytest.mark.parametrize(
