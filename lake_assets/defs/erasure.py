@@ -16,6 +16,8 @@ from lake_assets.defs.keys import ERASURES_KEY, OWNERS
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.processes import note_process
 from lake_assets.erasure.audit import audit, has_work
+from lake_assets.erasure.proof import Proof
+from lake_assets.erasure.proved import prove_erased
 from lake_assets.erasure.run import Erased, Request, erase
 from lake_assets.erasure.values_file import values_in
 from lake_assets.erasure.wanted import Wanted
@@ -100,9 +102,12 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
             _request(config),
             tell=context.log.info,
         )
+        known = done.wanted
+        proof = prove_erased(settings, feeds, done, known, context.log.info) if known else None
         for words in done.left:
             context.log.warning("not done yet: %s", words)
-        return dg.MaterializeResult(asset_key=ERASURES_KEY, metadata=_metadata(settings, done))
+        metadata = {**_metadata(settings, done), **(_of_proof(proof) if proof else {})}
+        return dg.MaterializeResult(asset_key=ERASURES_KEY, metadata=metadata)
 
     return erase_rows
 
@@ -137,6 +142,15 @@ def _metadata(settings: Settings, done: Erased) -> dict[str, dg.MetadataValue]:
             ]
         ),
         **({"left": dg.MetadataValue.md("\n\n".join(done.left))} if done.left else {}),
+    }
+
+
+def _of_proof(proof: Proof) -> dict[str, dg.MetadataValue]:
+    found = [f"{one.digest[:12]} in {one.file}: {one.where}" for one in proof.scanned.findings]
+    return {
+        "found_by_proof": dg.MetadataValue.int(len(found)),
+        "scanned": dg.MetadataValue.md("\n\n".join(proof.scanned.words)),
+        **({"found": dg.MetadataValue.md("\n\n".join(found[:_MOST_SHOWN]))} if found else {}),
     }
 
 

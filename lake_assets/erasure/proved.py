@@ -18,6 +18,7 @@ from lake_assets.erasure.wanted import Wanted
 from lake_assets.model.erasures import Erasure
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import ERASURE_REQUESTS, TableRef
+from lake_assets.settings.load import dagster_home
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.files import turn
@@ -33,6 +34,8 @@ def prove_erased(
 ) -> Proof:
     """Look for the values everywhere, and note in the ledger if nothing was found.
 
+    Also in the storage of the Dagster that DAGSTER_HOME names.
+
     Args:
         settings: where the lake is.
         feeds: all that are declared.
@@ -44,10 +47,14 @@ def prove_erased(
         LakeError: the lake cannot be read or written.
     """
     sought = [with_hidden(one, settings.masking.key_bytes) for one in wanted]
+
+    def look() -> Proof:
+        return prove(settings, sought, key, dagster_home=dagster_home(), tell=tell)
+
     with open_lake(settings) as context:
         ledger = ledger_of(context)
         key = ledger.read().key
-        proof = prove(settings, sought, key, tell=tell)
+        proof = look()
         if tables := _tables_of(proof, context, feeds):
             tell("older versions of further tables have some: ending their time travel")
             columns = {one.column for one in wanted}
@@ -55,7 +62,7 @@ def prove_erased(
                 ended = end_histories(settings, context, feeds, tables, columns)
             done.ended.add(ended)
             done.left += ended.left
-            proof = prove(settings, sought, key, tell=tell)
+            proof = look()
         if proof.is_clean and proof.is_whole:
             ids = {one.id for one in done.erasures}
             found = ledger.read()

@@ -190,6 +190,12 @@ def openlineage_namespace() -> str:
     return os.environ.get("OPENLINEAGE_NAMESPACE") or "lake_assets"
 
 
+def dagster_home() -> Path | None:
+    """Where a Dagster keeps its storage that the environment names (`DAGSTER_HOME`)."""
+    named = os.environ.get("DAGSTER_HOME")
+    return Path(named) if named else None
+
+
 def spark_class_path() -> str | None:
     """What the user has Spark's launcher add to its class path."""
     return os.environ.get("SPARK_DIST_CLASSPATH")

@@ -78,9 +78,9 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
             journal.unlink()
         for noted in state_dir.glob(f"batches/{feed.feed}-*"):
             noted.unlink()  # of batches that there are no more
-        if feed.source.is_indexed:
-            # Before the index goes: the next one gives other rows the offsets of erased ones.
-            ErasureLedger(lake, state_dir).forget(feed.feed)
+        # Before bronze goes: what is read next may be a topic that was made anew, or files in
+        # another order, and give other persons' rows the offsets of erased ones. Values are judged.
+        ErasureLedger(lake, state_dir).forget(feed.feed)
         dropped = list(reversed(tables_of(lake, feed)))
         for table in dropped:
             drop_table(lake, table)

@@ -4,10 +4,8 @@ from deltalake import write_deltalake
 
 from lake_assets.delta.commit_journal import journal_of
 from lake_assets.errors import FeedError
-from lake_assets.model.files_source import FilesSource
 from lake_assets.model.owners import Owner
 from lake_assets.model.retention import Reset
-from lake_assets.model.sources import Source
 from lake_assets.model.tables import bronze_of, quarantine_of, waiting_of
 from lake_assets.runtime.atomic_write import replace_text
 from lake_assets.spark.lake_context import open_lake
@@ -59,15 +57,11 @@ def test_all_that_was_made_of_a_feed_goes_and_nothing_of_another(lake):
         assert journal_of(lake.state_dir, feed, "waiting").path.exists() is stays
 
 
-@pytest.mark.parametrize(("kind", "stays"), [("kafka", True), ("files", False)])
-def test_places_of_erased_rows_go_with_what_numbered_the_rows(lake, kind, stays):
-    files = Source(files=FilesSource(path="/games", format="jsonl"))
-    sources = {"kafka": GAMES.source, "files": files}
+def test_places_of_erased_rows_go_with_what_numbered_the_rows(lake):
     ledger = ErasureLedger(lake_of(lake), lake.state_dir)
     ledger.record("games", "one", {("games", 0): [(1, 2)]})
-    update = {"reset": Reset.ALLOWED, "source": sources[kind]}
-    reset_bronze(lake, GAMES.model_copy(update=update))
-    assert bool(ledger.spans("games")) is stays
+    reset_bronze(lake, GAMES.model_copy(update={"reset": Reset.ALLOWED}))
+    assert not ledger.spans("games")
 
 
 def test_a_protected_feed_says_how_to_lift_it(lake):
