@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.log_history import identity, newest_info
 from lake_assets.delta.refresh_position import position_from
+from lake_assets.delta.table_owners import owners_in
+from lake_assets.erasure.gold_made_of import gold_made_of
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import TableRef, gold_of_all
+from lake_assets.model.tables import Layer, TableRef, gold_of_all
 from lake_assets.model.view_order import turns_of
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
@@ -28,6 +30,9 @@ class Recomputed:
 
     left: list[str] = field(default_factory=list)
     """In words, what is held up."""
+
+    shrunk: list[str] = field(default_factory=list)
+    """In words, which totals may have lost rows of others, that silver keeps no longer."""
 
 
 def recompute(
@@ -59,20 +64,52 @@ def recompute(
                 done.left.append(f"{words}: mend that, then run `lake-assets erase --again`")
     changed = {table for table in every if identity(lake, table) != before[table]}
     done.changed = sorted(table.name for table in changed)
-    for table, silver in sorted(_made_of(lake, feeds, touched)):
-        if table not in changed and _stands_for_older(lake, table, silver):
-            words = f"{table.name} was not computed anew and has the rows still, since no feed "
-            words += "declares its key or its view any more"
-            done.left.append(f"{words}: declare it, or drop the table, then ask again")
+    done.left += _kept(lake, feeds, touched, {*done.tables} - changed)
+    done.shrunk = totals_shrunk(lake, feeds, touched, changed)
     done.tables |= changed
     return done
 
 
-def gold_made_of(
-    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef]
-) -> set[TableRef]:
-    """The gold tables that are there and have rows of some silver tables of their feed."""
-    return {table for table, _ in _made_of(lake, feeds, touched)}
+def _kept(
+    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef], same: Collection[TableRef]
+) -> list[str]:
+    """Which tables among some, that nobody computed, have what they had."""
+    step = "declare it, or drop the table, then ask again"
+    left = []
+    for table, silver in sorted(_made_of(lake, feeds, touched)):
+        if table in same and _stands_for_older(lake, table, silver):
+            words = f"{table.name} was not computed anew and has the rows still, since no feed "
+            left.append(f"{words}declares its key or its view any more: {step}")
+    for table in sorted(_undeclared(lake, feeds) & {*same}):
+        words = f"{table.name} may have the rows still, since no feed declares its view any more"
+        left.append(f"{words}: {step}")
+    return left
+
+
+def _undeclared(lake: Store, feeds: Sequence[Feed]) -> set[TableRef]:
+    """Tables of views that their feeds have no longer."""
+    declared = {(feed.feed, view.name) for feed in feeds for view in feed.gold}
+    owners = owners_in(lake, Layer.GOLD).items()
+    return {t for t, owner in owners if owner and (owner.feed, owner.view) not in declared}
+
+
+def totals_shrunk(
+    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef], changed: Collection[TableRef]
+) -> list[str]:
+    """Which tables were computed from silver that rows leave for their age."""
+    aged = {
+        feed.silver_table(key)
+        for feed in feeds
+        for key in keys_found(lake, feed)
+        if feed.layout_of(key).retention
+    }
+    names = {gold.name for gold, silver in _made_of(lake, feeds, touched) if silver in aged}
+    names &= {table.name for table in changed}
+    return [
+        f"{name}: computed anew from what silver keeps (`retention`): it counts rows no longer "
+        "that left for their age, whoever's they were"
+        for name in sorted(names)
+    ]
 
 
 def _made_of(

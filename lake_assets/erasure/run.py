@@ -125,6 +125,8 @@ class _Run:
         gold = recompute(self.settings, self.feeds, done.taken.touched, self.warm)
         done.refreshed, touched = gold.changed, {*done.taken.touched, *gold.tables}
         done.left += gold.left
+        for words in gold.shrunk:
+            self.tell(words)
         with self._alone() as context:
             if self.request.is_of_table:
                 self._close_requests(context, noted, done.erasures)

@@ -12,6 +12,7 @@ from lake_assets.erasure.note import Noted
 from lake_assets.erasure.remove import Removal
 from lake_assets.model.erasures import Erasure, ErasureState
 from lake_assets.model.feeds import Feed
+from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
@@ -102,7 +103,10 @@ class TakeOut:
         before = self.ledger.spans_of(feed.feed, noted.erasure.id)
         rows.origins.add_spans(before)
         rows.origins.add_spans(self._by_decoding(feed, noted, rows.origins))
-        spans = noted.erasure.concerned(feed.feed, rows.origins.spans)
+        origins = Origins(origin_of(feed))
+        origins.add_spans(concerned(noted.erasure, feed.feed, rows.origins.spans))
+        origins.add_spans(before)
+        spans = origins.spans
         if spans != before:
             self.ledger.record(feed.feed, noted.erasure.id, spans)
         return Removal(
@@ -132,3 +136,15 @@ class TakeOut:
 
     def _write(self, erasure: Erasure) -> None:
         self.ledger.write(self.ledger.read().with_changed([erasure]))
+
+
+def concerned(erasure: Erasure, feed: str, spans: Spans) -> Spans:
+    """Those of a feed's rows with a wanted value that came before the cuts, if later ones stay.
+
+    A source that the feed had no longer when it was asked has no cut: all rows of it came before,
+    as long as nobody has looked at them. A partition that came since has none, either.
+    """
+    names = {name for name, _ in erasure.cuts.get(feed, {})}
+    is_first = erasure.state is ErasureState.NOTED
+    former = {place: its for place, its in spans.items() if is_first and place[0] not in names}
+    return {**former, **erasure.concerned(feed, spans)}

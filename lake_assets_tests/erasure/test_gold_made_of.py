@@ -1,3 +1,4 @@
+from lake_assets.erasure.gold import recompute, totals_shrunk
 from lake_assets.erasure.gold_made_of import gold_made_of
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
@@ -36,3 +37,36 @@ def test_gold_of_rows_by_whatever_way_and_of_views_that_are_gone(settings):
     assert found == {UNO_AGG, EVERY, TOP, LAST_YEARS}
     assert gold_made_of(lake.store, feeds, []) == set()
     lake.committer.close()
+
+
+def test_gold_of_a_view_that_is_gone_is_told_and_nothing_else_is_made_of_it(settings):
+    """Nobody computes it anew, so that it has whoever it had."""
+    lake = WrittenLake(settings, "games")
+    lake.create(UNO, "uno")
+    owners = {LAST_YEARS: Owner(feed="games", key="uno", view="last_years")}
+    lake.committer.create({LAST_YEARS: SCHEMA}, owners=owners)
+    lake.committer.close()
+    feeds = [GAMES.model_copy(update={"gold": ()})]
+    done = recompute(settings, feeds, [UNO], None)
+    assert done.tables == {LAST_YEARS}
+    (words,) = done.left
+    assert words.startswith(f"{LAST_YEARS.name} may have the rows still")
+    assert recompute(settings, feeds, [], None).left == []
+
+
+def test_totals_that_lose_what_left_for_its_age_are_told(settings):
+    lake = WrittenLake(settings, "games")
+    for table, key in ((UNO, "uno"), (FISH, "go_fish")):
+        lake.create(table, key)
+    owners = {
+        UNO_AGG: Owner(feed="games", key="uno", view="player_agg"),
+        FISH_AGG: Owner(feed="games", key="go_fish", view="player_agg"),
+    }
+    lake.committer.create(dict.fromkeys(owners, SCHEMA), owners=owners)
+    lake.committer.close()
+    aged = GAMES.model_validate({**GAMES.model_dump(), "retention": "90d"})
+    changed = {UNO_AGG, FISH_AGG}
+    (words,) = totals_shrunk(lake.store, [aged], [UNO], changed)
+    assert words.startswith(f"{UNO_AGG.name}: computed anew from what silver keeps")
+    assert totals_shrunk(lake.store, [aged], [UNO], {FISH_AGG}) == []
+    assert totals_shrunk(lake.store, [GAMES], [UNO], changed) == []

@@ -28,3 +28,12 @@ def test_what_has_no_values_is_refused(tmp_path, content, complaint):
         file.write_bytes(content)
     with pytest.raises(ErasureError, match=complaint):
         values_in(file)
+
+
+def test_what_a_value_has_in_it_is_no_end_of_a_line(tmp_path, monkeypatch):
+    """Its parts may be other persons'."""
+    file, text = tmp_path / "values", "ann\u2028bob\r\ncy\x0cdi\x85e\n"
+    file.write_bytes(text.encode())
+    assert values_in(file) == ("ann\u2028bob", "cy\x0cdi\x85e")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\ufeffann\n\nann\n"))
+    assert values_in(STDIN) == ("ann",)
