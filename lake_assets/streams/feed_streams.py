@@ -245,24 +245,25 @@ class FeedStreams:
         return self._loop(query, step)
 
     def _loop(self, query: StreamingQuery, step: Callable[[], bool]) -> bool:
-        every_s, clock = demux_every_s(self.feed, self.settings.stream), ClockSteps()
-        while not self.stop.is_set():
-            self._wakes.clear()
-            is_over = not query.isActive
-            if is_over and self._has_lost_source(query):
-                return True
-            if step():
-                self.failure, self.waiting = None, None
-                self.progressed_at = time.monotonic()
-                continue
-            if is_over:
-                return False
-            if not query.status["isTriggerActive"]:
-                if clock.went_back():
+        every_s = demux_every_s(self.feed, self.settings.stream)
+        with ClockSteps().watched() as clock:
+            while not self.stop.is_set():
+                self._wakes.clear()
+                is_over = not query.isActive
+                if is_over and self._has_lost_source(query):
                     return True
-                self.failure = None
-                self.progressed_at = time.monotonic()
-            self._wakes.wait(every_s)
+                if step():
+                    self.failure, self.waiting = None, None
+                    self.progressed_at = time.monotonic()
+                    continue
+                if is_over:
+                    return False
+                if not query.status["isTriggerActive"]:
+                    if clock.went_back():
+                        return True
+                    self.failure = None
+                    self.progressed_at = time.monotonic()
+                self._wakes.wait(every_s)
         return False
 
     def _has_lost_source(self, query: StreamingQuery) -> bool:

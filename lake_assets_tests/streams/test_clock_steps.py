@@ -1,4 +1,5 @@
 from lake_assets.streams.clock_steps import ClockSteps
+from lake_assets_tests.e2e.dev import wait_for
 
 
 class Clocks:
@@ -34,3 +35,13 @@ def test_a_clock_that_was_set_forward_and_then_right_was_set_back():
 def test_a_clock_that_is_slewed_for_hours_was_not_set_back():
     clocks = Clocks()
     assert not any(clocks.went_back_after(600, step=-0.3) for _ in range(100))
+
+
+def test_a_clock_that_was_ahead_while_nobody_looked_was_watched_all_the_same():
+    clocks, looks = Clocks(), []
+    steps = ClockSteps(lambda: looks.append(clocks.wall) or clocks.wall, lambda: clocks.steady)
+    with steps.watched():
+        clocks.wall += 3600
+        wait_for(lambda: clocks.wall in looks, "a look", within_s=30)
+        clocks.wall -= 3600
+        assert steps.went_back()
