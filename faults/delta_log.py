@@ -7,6 +7,7 @@ column mapping, checkpoints in several kinds of files. A log with a hole is refu
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
@@ -22,6 +23,9 @@ LOG = "_delta_log"
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
 _OTHER_CHECKPOINT = re.compile(r"\d{20}\.checkpoint\..*")
+
+_READS_AT_ONCE = 8
+"""A store answers in milliseconds, and small files are many."""
 
 _OLD_ENOUGH = 1
 """The version of the protocol that this knows, of readers."""
@@ -88,7 +92,9 @@ def read(place: Place, table: Table, columns: Sequence[str]) -> pa.Table:
     Raises:
         FileNotFoundError: a file that the log names is not there.
     """
-    parts = [_rows(place, table, path, columns) for path in sorted(table.files)]
+    with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
+        reading = (pool.submit(_rows, place, table, path, columns) for path in sorted(table.files))
+        parts = [part.result() for part in [*reading]]
     return pa.concat_tables(parts, promote_options="permissive") if parts else pa.table({})
 
 
