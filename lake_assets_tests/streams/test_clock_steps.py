@@ -39,7 +39,12 @@ def test_a_clock_that_is_slewed_for_hours_was_not_set_back():
 
 def test_a_clock_that_was_ahead_while_nobody_looked_was_watched_all_the_same():
     clocks, looks = Clocks(), []
-    steps = ClockSteps(lambda: looks.append(clocks.wall) or clocks.wall, lambda: clocks.steady)
+
+    def wall():
+        looks.append(clocks.wall)
+        return clocks.wall
+
+    steps = ClockSteps(wall, lambda: clocks.steady)
     with steps.watched():
         clocks.wall += 3600
         wait_for(lambda: clocks.wall in looks, "a look", within_s=30)
