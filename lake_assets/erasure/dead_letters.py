@@ -4,7 +4,8 @@ That a row was sent stays recorded, by where it came from: it would be sent agai
 view's row that record is its key, so it goes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -73,10 +74,10 @@ def erase_letters(
         changed = 0
         try:
             with discarded_on_failure(log, added):
-                for file, entries, touched in _touched(committer, log, table, spans, matching):
+                for file, entries, found in _touched(committer, log, table, spans, matching):
                     removed.append(file)
-                    changed += int(touched.sum())
-                    left = _without_texts(entries, touched)
+                    changed += int((found.quotes | found.is_its).sum())
+                    left = _without_texts(entries, found)
                     if left.num_rows:
                         written = write_file(log.store, left, log.folder)
                         added.append(DataFile(**written))  # type: ignore[arg-type]
@@ -95,10 +96,21 @@ def erase_letters(
     raise CommitConflictError(table.name, fact, "Ask for the erasure again, and it goes on")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """Entries of a file that have something of erased rows."""
+
+    quotes: npt.NDArray[np.bool_]
+    """Whose texts quote one."""
+
+    is_its: npt.NDArray[np.bool_]
+    """That are an erased row's of a view, known by its key."""
+
+
 def _touched(
     committer: Committer, log: TableLog, table: TableRef, spans: Spans, matching: Matching
-) -> Iterator[tuple[DataFile, pa.Table, npt.NDArray[np.bool_]]]:
-    """Files with entries that quote an erased row, and which they are."""
+) -> Iterator[tuple[DataFile, pa.Table, _Found]]:
+    """Files with entries that quote an erased row, or are of one, and which they are."""
     origins = Origins(_ORIGIN)
     origins.add_spans(spans)
     patterns = patterns_of(matching.plain)
@@ -106,27 +118,33 @@ def _touched(
         entries = read_file(log, file)
         texts = [name for name in _TEXTS if name in entries.column_names]
         has_text = np.any([_are(pc.is_valid(entries[name])) for name in texts], axis=0)
-        touched = has_text & origins.mask(entries)
-        for name in (*texts, "source"):
-            for pattern in patterns:
-                touched |= _are(pc.match_substring_regex(entries[name], pattern))
+        quotes = has_text & origins.mask(entries)
+        for name in texts:
+            quotes |= _match(entries[name], patterns)
         # What was blanked before has nothing more to lose.
-        touched &= ~_are(pc.equal(entries["reason"], _ERASED))
-        if touched.any():
-            yield file, entries, touched
+        quotes &= ~_are(pc.equal(entries["reason"], _ERASED))
+        is_view = _are(pc.starts_with(entries["table"], f"{Layer.GOLD.value}/"))
+        found = _Found(quotes=quotes, is_its=is_view & _match(entries["source"], patterns))
+        if (found.quotes | found.is_its).any():
+            yield file, entries, found
 
 
-def _without_texts(entries: pa.Table, touched: npt.NDArray[np.bool_]) -> pa.Table:
-    """Entries whose touched ones quote nothing; those of views' rows leave."""
-    is_view = _are(pc.starts_with(entries["table"], f"{Layer.GOLD.value}/"))
-    stays = ~(touched & is_view)
-    mask = pa.array(touched)
+def _match(texts: pa.ChunkedArray, patterns: Sequence[str]) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(texts), dtype=np.bool_)
+    for pattern in patterns:
+        found |= _are(pc.match_substring_regex(texts, pattern))
+    return found
+
+
+def _without_texts(entries: pa.Table, found: _Found) -> pa.Table:
+    """Entries that quote nothing of erased rows, without those of views' rows."""
+    mask = pa.array(found.quotes)
     for name in ("request", "response", "reason"):
         at = entries.schema.get_field_index(name)
         field = entries.schema.field(at)
         instead = pa.scalar(_ERASED if name == "reason" else None, field.type)
         entries = entries.set_column(at, field, pc.if_else(mask, instead, entries[name]))
-    return entries.filter(pa.array(stays)).combine_chunks()
+    return entries.filter(pa.array(~found.is_its)).combine_chunks()
 
 
 def _are(found: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:

@@ -4,7 +4,8 @@ It holds values, as nothing else of an erasure does; so its history ends with ea
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from lake_assets.delta.data_files import active_files, read_file
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.unused_writes import discard, discarded_if_not_made
 from lake_assets.erasure.wanted import Wanted
-from lake_assets.errors import CommitConflictError, ErasureError
+from lake_assets.errors import CommitConflictError
 from lake_assets.model.erasures import Later
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.parquet.data_file import write_file
@@ -42,32 +43,45 @@ def make_table(committer: Committer) -> None:
     committer.create({ERASURE_REQUESTS: COLUMNS})
 
 
-def open_requests(committer: Committer) -> dict[Later, list[Wanted]]:
-    """What is asked for, by what becomes of later rows, one request a column.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenRequests:
+    """What the table asks for."""
+
+    asked: Mapping[Later, Sequence[Wanted]]
+    """By what becomes of later rows, one request a column."""
+
+    unclear: Sequence[str] = ()
+    """In words, rows that say nothing that can be done; they stay."""
+
+
+def open_requests(committer: Committer) -> OpenRequests:
+    """What is asked for.
 
     Raises:
-        ErasureError: a row names no column or no value, or says something else of later rows.
         LakeError: the table cannot be read.
     """
     values: dict[tuple[Later, str], list[str]] = defaultdict(list)
+    unclear: dict[str, None] = {}
     for _, rows in _files(committer):
         for row in rows.select(["column", "value", "later"]).to_pylist():
-            values[_later(row["later"]), row["column"] or ""].append(row["value"] or "")
-    found: dict[Later, list[Wanted]] = defaultdict(list)
+            if why := _why_unclear(row):
+                unclear[f"a row of {ERASURE_REQUESTS.name} {why}: correct or delete it"] = None
+                continue
+            values[Later(row["later"] or Later.DROP), row["column"]].append(row["value"])
+    asked: dict[Later, list[Wanted]] = defaultdict(list)
     for (later, column), its in values.items():
-        found[later].append(Wanted(column=column, values=tuple(dict.fromkeys(its))))
-    return dict(found)
+        asked[later].append(Wanted(column=column, values=tuple(dict.fromkeys(its))))
+    return OpenRequests(asked=dict(asked), unclear=tuple(unclear))
 
 
-def _later(text: str | None) -> Later:
-    try:
-        return Later(text or Later.DROP)
-    except ValueError as problem:
-        raise ErasureError(
-            f"a row of {ERASURE_REQUESTS.name}",
-            f"has {text!r} as `later`",
-            f"Correct it: {' or '.join(Later)}",
-        ) from problem
+def _why_unclear(row: Mapping[str, str | None]) -> str:
+    if not (row["column"] or "").strip():
+        return "names no column"
+    if not (row["value"] or "").strip():
+        return f"names no value of {row['column']}"
+    if (row["later"] or Later.DROP) not in set(Later):
+        return f"has {row['later']!r} as `later`, which is {' or '.join(Later)}"
+    return ""
 
 
 def close_requests(committer: Committer, later: Later, done: Sequence[Wanted]) -> None:

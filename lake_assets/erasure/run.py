@@ -67,6 +67,9 @@ class Erased:
     left: list[str] = field(default_factory=list)
     """In words, what is not done yet, and what to do."""
 
+    unclear: list[str] = field(default_factory=list)
+    """In words, requests that say nothing which can be done; they hold up no other."""
+
 
 def erase(
     settings: Settings,
@@ -115,7 +118,7 @@ class _Run:
     def run(self) -> Erased:
         done = Erased()
         with open_lake(self.settings) as context:
-            noted = self._noted(context)
+            noted = self._noted(context, done)
             done.erasures = [one.erasure for one in noted]
             done.wanted = [one.wanted for one in noted if one.wanted]
             self._pass_fences(context)
@@ -137,6 +140,7 @@ class _Run:
             done.left += done.ended.left
             self._settle(context, done, ErasureState.ENDED)
         self._settle_backups(done)
+        done.left += done.unclear
         return done
 
     @contextmanager
@@ -144,11 +148,13 @@ class _Run:
         with open_lake(self.settings) as context, turn(self.settings.state_dir, REDO_TURN):
             yield context
 
-    def _noted(self, context: LakeContext) -> list[Noted]:
+    def _noted(self, context: LakeContext, done: Erased) -> list[Noted]:
         asked = {self.request.later: list(self.request.wanted)}
         if self.request.is_of_table:
             make_table(context.committer)
-            asked = open_requests(context.committer)
+            found = open_requests(context.committer)
+            asked = {later: [*its] for later, its in found.asked.items()}
+            done.unclear += found.unclear
         ledger, cuts = ledger_of(context), {}
         if asked.get(Later.KEEP):
             cuts = cuts_of(self.feeds, self.locate(), context.lake)

@@ -2,7 +2,6 @@ import pytest
 
 from lake_assets.erasure.requests import close_requests, make_table, open_requests
 from lake_assets.erasure.wanted import Wanted
-from lake_assets.errors import ErasureError
 from lake_assets.model.erasures import Later
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets_tests.erasure.asking import Asking
@@ -26,7 +25,7 @@ def ask(lake):
 def test_rows_ask_and_leave_when_they_are_done(lake, ask):
     ask(("who", "ann", None), ("who", "bob", "drop"), ("who", "ann", "keep"))
     ask(("mail", "a@b", None), ("who", "ann", None))
-    asked = open_requests(lake.committer)
+    asked = open_requests(lake.committer).asked
     mail, who = sorted(asked[Later.DROP], key=lambda one: one.column)
     assert (mail.column, mail.values) == ("mail", ("a@b",))
     assert (who.column, sorted(who.values)) == ("who", ["ann", "bob"])
@@ -40,7 +39,12 @@ def test_rows_ask_and_leave_when_they_are_done(lake, ask):
     assert ask.left() == ["cyd"]
 
 
-def test_another_word_for_later_rows_is_refused(lake, ask):
-    ask(("who", "ann", "perhaps"))
-    with pytest.raises(ErasureError, match=r"has 'perhaps' as `later`.*drop or keep"):
-        open_requests(lake.committer)
+def test_rows_that_say_nothing_are_told_and_hold_nobody_up(lake, ask):
+    ask(("who", "ann", "perhaps"), ("", "ann", None), ("who", " ", None), ("who", "bob", None))
+    found = open_requests(lake.committer)
+    assert [one.values for one in found.asked[Later.DROP]] == [("bob",)]
+    told = " ".join(found.unclear)
+    for words in ("has 'perhaps' as `later`", "names no column", "names no value of who"):
+        assert words in told
+    close_requests(lake.committer, Later.DROP, found.asked[Later.DROP])
+    assert sorted(ask.left()) == [" ", "ann", "ann"]
