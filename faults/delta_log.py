@@ -71,8 +71,9 @@ def replay(place: Place, name: str) -> Table:
         for file in checkpoints[newest]:
             _take(table, _rows_of_checkpoint(place.read(f"{name}/{LOG}/{file}")))
         table.version = newest
-    for version in sorted(commits):
-        actions = _actions(place.read(f"{name}/{LOG}/{commits[version]}"))
+    texts = _read_all(place, [f"{name}/{LOG}/{commits[version]}" for version in sorted(commits)])
+    for version, text in zip(sorted(commits), texts, strict=True):
+        actions = _actions(text)
         if version <= newest:
             # Older than the checkpoint: what it names is named, and nothing else.
             _take(Table(name, named=table.named), actions)
@@ -84,6 +85,11 @@ def replay(place: Place, name: str) -> Table:
     if table.version < 0:
         raise UnreadableError(f"{name}: its log is empty")
     return table
+
+
+def _read_all(place: Place, paths: Sequence[str]) -> list[bytes]:
+    with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
+        return [*pool.map(place.read, paths)]
 
 
 def read(place: Place, table: Table, columns: Sequence[str]) -> pa.Table:

@@ -144,7 +144,8 @@ def count(
 
 def gold_differs(place: Place, names: Names) -> list[str]:
     """Where gold is not what silver comes to now."""
-    tables = {name: replay(place, name) for name in tables_in(place.files_below())}
+    there = [name for layer in ("silver", "gold") for name in place.folders(layer)]
+    tables = {name: replay(place, name) for name in there}
     silver = [_silver(place, names, name, tables[name], key) for name, key in _keys(names, tables)]
     return [*_gold_differences(place, names, tables, silver, Counted())]
 
