@@ -17,6 +17,7 @@ from lake_assets.erasure.proof import Proof
 from lake_assets.erasure.proved import prove_erased
 from lake_assets.erasure.run import Erased, Request
 from lake_assets.erasure.run import erase as run_erasure
+from lake_assets.erasure.scanned import Kind
 from lake_assets.erasure.values_file import values_in
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import ErasureError
@@ -160,19 +161,23 @@ def _tell(done: Erased) -> None:
 def _tell_proof(proof: Proof | None) -> None:
     if proof is None:
         return
-    for one in proof.scanned.findings[:_MOST_SHOWN]:
-        words = f"FOUND {one.digest[:12]}… in {one.file}: {one.where}"
-        stdout.print(words, markup=False, highlight=False, soft_wrap=True)
+    found = proof.scanned.findings
+    temporary = {one.file for one in found if one.kind is Kind.SPILL}
+    lasting = [one for one in found if one.kind is not Kind.SPILL]
+    for one in lasting[:_MOST_SHOWN]:
+        _line(f"FOUND {one.digest[:12]}… in {one.file}: {one.where}")
+    if temporary:
+        _line(
+            f"FOUND in {len(temporary)} temporary files of Spark, such as {min(temporary)}: they "
+            "go when its process ends; restart the streams, and delete what killed ones left"
+        )
     for unread in proof.scanned.unread[:_MOST_SHOWN]:
-        words = f"not scanned: {unread.what}: {unread.why}"
-        stdout.print(words, markup=False, highlight=False, soft_wrap=True)
-    scanned = "; ".join(proof.scanned.words)
-    stdout.print(
-        f"proof: {len(proof.scanned.findings):,} found; scanned {scanned}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+        _line(f"not scanned: {unread.what}: {unread.why}")
+    _line(f"proof: {len(found):,} found; scanned {'; '.join(proof.scanned.words)}")
+
+
+def _line(words: str) -> None:
+    stdout.print(words, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell_copies(copies: Sequence[Copy]) -> None:
