@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from benchmarks.cluster import CLUSTER, measure_cluster
 from benchmarks.cost import COST, measure_cost
 from benchmarks.endurance import ENDURANCE, measure_endurance
+from benchmarks.erasure import ERASURE, measure_erasure
 from benchmarks.file_formats import FILE_FORMATS, measure_file_formats
 from benchmarks.files import FILES, measure_files
 from benchmarks.keyed import KEYED, measure_keyed
@@ -30,12 +31,13 @@ SECTIONS: Mapping[str, Callable[[Venue], Section]] = {
     REST: measure_rest,
     SCHEDULED: measure_scheduled,
     COST: measure_cost,
+    ERASURE: measure_erasure,
     CLUSTER: measure_cluster,
     ENDURANCE: measure_endurance,
 }
 """In the order in which they run and are told."""
 
-_LONG = frozenset({STORE, FILES, KEYED, REST, SCHEDULED, COST, CLUSTER, ENDURANCE})
+_LONG = frozenset({STORE, FILES, KEYED, REST, SCHEDULED, COST, ERASURE, CLUSTER, ENDURANCE})
 
 USUAL_SECTIONS = tuple(name for name in SECTIONS if name not in _LONG)
 """Those that run if nothing else is asked for; the others take minutes to an hour by themselves."""

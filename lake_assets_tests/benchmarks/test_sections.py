@@ -64,3 +64,6 @@ def test_all_sections_are_measured(connected):
     assert min(found["scheduled"]["2"]["median_s"], found["file-formats"]["csv"]["read_s"]) > 0
     ensure_ways(found["files"], found["rest-sinks"])
     assert not connected.home.exists()
+    erasure = found["erasure"]
+    assert all(way["seconds"] > 0 for name, way in erasure.items() if name != "note")
+    assert erasure["one value"]["rows"] >= 2  # of silver and of bronze
