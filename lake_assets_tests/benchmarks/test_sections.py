@@ -23,6 +23,11 @@ def ensure_cases(of_clusters):
         assert min(case[name] for name in ("batch_s", "jvm_s", "python_s")) > 0
 
 
+def ensure_erasures(found):
+    assert all(way["seconds"] > 0 for name, way in found.items() if name != "note")
+    assert found["one value"]["rows"] >= 2  # of silver and of bronze
+
+
 @pytest.mark.bench
 @pytest.mark.slow
 @pytest.mark.timeout(2_400)  # one section after another, most of which wait for a clock
@@ -64,6 +69,4 @@ def test_all_sections_are_measured(connected):
     assert min(found["scheduled"]["2"]["median_s"], found["file-formats"]["csv"]["read_s"]) > 0
     ensure_ways(found["files"], found["rest-sinks"])
     assert not connected.home.exists()
-    erasure = found["erasure"]
-    assert all(way["seconds"] > 0 for name, way in erasure.items() if name != "note")
-    assert erasure["one value"]["rows"] >= 2  # of silver and of bronze
+    ensure_erasures(found["erasure"])
