@@ -23,6 +23,15 @@ def ensure_cases(of_clusters):
         assert min(case[name] for name in ("batch_s", "jvm_s", "python_s")) > 0
 
 
+def ensure_refreshes(found):
+    shares = [f"after {share} new rows" for share in ("0.1%", "1.0%", "10.0%")]
+    ways = ["all games in one job", "a query a game"]
+    assert set(found) == {"note", *shares, *ways}
+    added = [found[share]["new_rows"] for share in shares]
+    # Of each of two games so many rows, rounded up.
+    assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
+
+
 def ensure_erasures(found):
     assert all(way["seconds"] > 0 for name, way in found.items() if name != "note")
     assert found["one value"]["rows"] >= 2  # of silver and of bronze
@@ -35,17 +44,12 @@ def ensure_erasures(found):
 @pytest.mark.spark
 def test_all_sections_are_measured(connected):
     sections = ("--history", "4000", "--batches", "10", "--seconds", "3", "--rates", "200")
-    only = ",".join([*SECTIONS, "floor"])
-    asked = ("--quick", "--events", "2000", "--tables", "2", "--only", only, "--json", *sections)
+    sections += ("--only", ",".join([*SECTIONS, "floor"]))
+    asked = ("--quick", "--events", "2000", "--tables", "2", "--json", *sections)
     done = benchmarks_here(connected, *asked)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    shares = [f"after {share} new rows" for share in ("0.1%", "1.0%", "10.0%")]
-    ways = ["all games in one job", "a query a game"]
-    assert set(found["refresh"]) == {"note", *shares, *ways}
-    added = [found["refresh"][share]["new_rows"] for share in shares]
-    # Of each of two games so many rows, rounded up.
-    assert all(n <= rows < n + 2 for n, rows in zip((4, 40, 400), added, strict=True))
+    ensure_refreshes(found["refresh"])
     assert all(found["keyed"]["2"][rows]["merge_s"] > 0 for rows in ("1800", "180", "20"))
     for small, rows in ((found["small-batches"]["2"], 3_000), (found["store"]["2"]["20"], 2_000)):
         assert small["rows"] == pytest.approx(rows, rel=0.05)
@@ -59,7 +63,7 @@ def test_all_sections_are_measured(connected):
     # Of a busy machine three seconds may be too few for one of the slow view.
     assert latency["live, slow"]["slow_refreshes"] >= latency["live"]["slow_refreshes"] == 0
     assert found["memory"]["floor"]["peak_mb"] > found["memory"]["floor"]["jvm_mb"] > 100
-    maintained, left = found["endurance"]["maintained"], found["endurance"]["left alone"]
+    maintained, left = (found["endurance"][way] for way in ("maintained", "left alone"))
     assert maintained["batches"] == left["batches"] == 24
     assert maintained["live_files"] < left["live_files"]
     assert maintained["last_batch_s"] > 0
