@@ -17,6 +17,7 @@ from lake_assets.delta.data_files import active_files
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
+from lake_assets.erasure.find import hides_values
 from lake_assets.erasure.find_values import naming, rows_where
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.wanted import patterns_of
@@ -89,8 +90,7 @@ class Decoding:
 def hides_rows(feed: Feed) -> bool:
     """Whether silver may lack rows of a person, or what tells whose they are."""
     drops = any(one.action is Action.DROP for one in feed.expectations) or feed.where is not None
-    selects = bool(feed.select or feed.selects or feed.mask or feed.masks)
-    return drops or selects or feed.transform is not None
+    return drops or hides_values(feed)
 
 
 def _is_coded(value: str) -> bool:

@@ -45,12 +45,22 @@ class FeedRows:
     read: int = 0
     """Files that were read for it."""
 
+    without: set[TableRef] = field(default_factory=set)
+    """Tables that have none: their rows have their values in the column, which all were read."""
+
     def add(self, table: TableRef, found: FoundRows) -> None:
         """Take in what was found in a table."""
         self.read += found.read
         if found.rows:
+            self.without.discard(table)
             self.rows[table.name] = found.rows
             self.origins.add_spans(found.origins.spans)
+
+
+def hides_values(feed: Feed) -> bool:
+    """Whether silver's columns may have other values than messages have in fields of the name."""
+    selects = feed.select or feed.selects or feed.mask or feed.masks
+    return bool(selects) or feed.transform is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +82,9 @@ class Search:
         found = FeedRows(origins=Origins(origin))
         for table in silver_tables(self.context.lake, feed):
             log, handle = log_of(self.context.lake, table), self.context.committer.fresh(table)
+            names = {column.name.lower() for column in handle.schema().fields}
+            if self.matching.column.lower() in names and not hides_values(feed):
+                found.without.add(table)
             found.add(table, rows_with(log, handle, self.matching, origin))
             if RESCUED in {column.name for column in handle.schema().fields}:
                 found.add(table, self._texts(table, [RESCUED], self.matching.is_in_json))

@@ -5,7 +5,7 @@ next finishes. Raw rows go after it: as long as they are there, nothing that was
 gone for good.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,9 @@ class Removal:
     matching: Matching
     """Tells which rows of a message are meant, where it has several."""
 
+    without: Collection[TableRef] = ()
+    """Tables of which it is known that they have none of the rows."""
+
     def tables(self) -> list[TableRef]:
         """The tables that have some of the rows, in their order.
 
@@ -65,7 +68,8 @@ class Removal:
         lake, feed = self.context.lake, self.feed
         derived = [*silver_tables(lake, feed), *self._aside()]
         raw = [bronze_of(feed.feed), landed_of(feed.feed)]
-        there = [table for table in (*derived, *raw) if log_of(lake, table).exists()]
+        every = (table for table in (*derived, *raw) if table not in self.without)
+        there = [table for table in every if log_of(lake, table).exists()]
         return [table for table in there if any(self.spans.values()) and self._has(table)]
 
     def run(self, tables: Sequence[TableRef]) -> dict[TableRef, int]:

@@ -115,6 +115,7 @@ class TakeOut:
             erasure=noted.erasure.id,
             spans=spans,
             matching=noted.matching,
+            without=rows.without,
         )
 
     def _by_decoding(self, feed: Feed, noted: Noted, known: Origins) -> Spans:
