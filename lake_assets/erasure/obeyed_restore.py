@@ -82,6 +82,10 @@ class _Obeying:
     def run(self) -> Obeyed:
         erasures = self.ledger.read()
         for feed in self.feeds:
+            if feed.source.is_indexed:
+                # Its rows have their numbers of the lake, which gives them anew from here on: what
+                # is at such a place may be somebody else's. Values alone tell.
+                self.ledger.forget(feed.feed)
             self._finish(feed)
         for erasure in erasures.every:
             self._take_out(erasure, erasures.key)

@@ -119,6 +119,25 @@ def test_what_only_the_lake_knows_that_gives_way_is_obeyed(settings, lake, place
     assert is_nowhere(settings)
 
 
+def test_places_that_the_lake_numbered_are_forgotten(settings, lake, elsewhere, place, tmp_path):
+    """From a restore on it numbers rows of files anew."""
+    feeds = shutil.copytree(settings.feeds, tmp_path / "feeds")
+    (feeds / "beats.yaml").write_text(
+        "feed: beats\n"
+        "source: {files: {path: /beats, pattern: '*.jsonl', format: jsonl}}\n"
+        "payload: {json: {schema: 'gamer_id string'}}\n"
+    )
+    assert lake.forget(ANN).left == []
+    ledger = ledger_at(lake_of(settings), settings)
+    ledger.record("beats", "one", {("files", 0): [(1, 2)]})
+    backed_up(settings, place)
+    into = elsewhere.model_copy(update={"feeds": feeds})
+    restored(into, place)
+    found = ledger_at(lake_of(into), into)
+    assert not found.spans("beats")
+    assert found.spans("games") == ledger.spans("games")
+
+
 def test_erasures_by_another_key_are_not_mixed_up(settings, lake, elsewhere, place):
     backed_up(settings, place)
     restored(elsewhere, place)
