@@ -1,14 +1,11 @@
 """Settings of erasures."""
 
-from pydantic import SecretStr, field_validator
+from pydantic import SecretStr
 
-from lake_assets.settings.group import Group, refuse
-
-_SHORTEST = 16
-"""Characters of a key: whoever knows the values that are likely can try shorter ones."""
+from lake_assets.settings.secret_key import KeyedSettings
 
 
-class ErasureSettings(Group):
+class ErasureSettings(KeyedSettings):
     """How values that were erased are remembered."""
 
     key: SecretStr | None = None
@@ -17,15 +14,3 @@ class ErasureSettings(Group):
 
     schedule: str = "15 4 * * *"
     """When Dagster does what the table of requests asks for, and what is not done (cron, UTC)."""
-
-    @field_validator("key")
-    @classmethod
-    def _is_long(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and len(value.get_secret_value()) < _SHORTEST:
-            refuse(f"is shorter than {_SHORTEST} characters")
-        return value
-
-    @property
-    def key_bytes(self) -> bytes:
-        """The key in UTF-8; empty if there is none."""
-        return b"" if self.key is None else self.key.get_secret_value().encode()
