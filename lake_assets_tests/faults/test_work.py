@@ -72,7 +72,8 @@ def test_a_player_of_the_past_is_erased_and_the_players_events_are_known(begin):
 def test_an_erasure_that_fails_is_doubtful_until_it_is_done_again(begin):
     class Failing(Stack):
         def command(self, *arguments, within_s):
-            self.statuses["erase"] = int("--value" in arguments)
+            before = [asked for asked in self.asked if "--value" in asked]
+            self.statuses["erase"] = int("--value" in arguments and not before)
             return super().command(*arguments, within_s=within_s)
 
     stack = Failing()
@@ -81,7 +82,8 @@ def test_an_erasure_that_fails_is_doubtful_until_it_is_done_again(begin):
     assert (bool(asked), work.erased) == (True, set())
     assert work.finish_erasures() is None
     assert (work.erased, work.doubtful) == (asked, set())
-    assert stack.asked[-1] == ("erase", "--again")
+    *_, first, again = stack.asked
+    assert first == again  # by the values: hashes alone may not tell of all rows
 
 
 def test_a_command_that_is_not_there_is_skipped_by_name(begin):
