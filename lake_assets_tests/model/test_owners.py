@@ -6,7 +6,7 @@ from lake_assets.model.tables import EVERY_KEY, Layer, gold_of_all
 from lake_assets_tests.sample import GAMES, RENAMED, gold_of, silver_of
 
 OWNERS = [
-    (Owner(feed="games"), "feed 'games'", 4),
+    (Owner(feed="games"), "feed 'games'", 5),
     (Owner(feed="games", key="uno"), "key 'uno' of feed 'games'", 1),
     (Owner(feed="games", key="uno", view="agg"), "view 'agg' of key 'uno' of feed 'games'", 1),
     (Owner(feed="games", view="agg"), "view 'agg' of feed 'games'", 1),
@@ -39,6 +39,7 @@ def test_a_feed_claims_its_own_tables_its_views_over_all_and_those_of_its_keys()
     feed = GAMES.model_copy(update={"gold": (*GAMES.gold, over_all)})
     found = dict(claims_of(feed, ["uno"]))
     assert [table.layer for table in found] == [
+        Layer.BRONZE,
         Layer.BRONZE,
         Layer.BRONZE,
         Layer.BRONZE,
