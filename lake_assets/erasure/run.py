@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from lake_assets.delta.source_offsets import furthest
 from lake_assets.erasure.backups import settle_backups
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
@@ -182,16 +183,14 @@ class _Run:
                 pass_fence(context, self.settings, feed)
 
     def _await_demux(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> bool:
-        """Whether silver has all that it is to have."""
-        for one in noted:
-            left = await_demux(
-                self.settings,
-                context.lake,
-                self.feeds,
-                one.erasure.cuts,
-                within_s=_DEMUX_WITHIN_S,
-            )
-            done.left += [words for words in left if words not in done.left]
+        """Whether silver has all that it is to have, for all erasures together."""
+        if not noted:
+            return True
+        every = [one.erasure.cuts for one in noted]
+        cuts = {f.feed: furthest(own.get(f.feed, {}) for own in every) for f in self.feeds}
+        done.left += await_demux(
+            self.settings, context.lake, self.feeds, cuts, within_s=_DEMUX_WITHIN_S
+        )
         return not done.left
 
     def _take_out(

@@ -1,6 +1,6 @@
 """A change of a feed's tables that is noted and then made: rows leave some and come to others.
 
-Which ones is the caller's to say (`silver.reprocess`, `silver.erased_rows`).
+Which ones is the caller's to say (`silver.reprocess`, `erasure.remove`).
 """
 
 from collections.abc import Iterable, Sequence
