@@ -6,21 +6,14 @@ Changes of several tables are `delta.multi_table_change`'s; rows that leave for 
 
 from collections.abc import Mapping
 
-from lake_assets.delta.commit import Commit
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.compaction import put_unless_changed
 from lake_assets.delta.data_files import without
 from lake_assets.delta.origin_bounds import files_that_may_have
 from lake_assets.delta.origins import RowSet
+from lake_assets.delta.rewrite_files import Rewrite, rewrite_files
 from lake_assets.delta.table_features import Use
-from lake_assets.delta.table_log import log_of
-from lake_assets.delta.unused_writes import discard, discarded_if_not_made
-from lake_assets.errors import CommitConflictError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.tables import TableRef
-
-_TRIES = 20
-"""Tries beside others that join the table's files."""
 
 
 def remove_rows(
@@ -47,26 +40,16 @@ def remove_rows(
         LakeError: the lake cannot be read or written.
         TableFeatureError: a feature of the table forbids it; nothing has happened.
     """
-    log = log_of(committer.store, table)
-    for _ in range(_TRIES):
+
+    def plan(rewrite: Rewrite) -> None:
         handle = committer.fresh(table)
         committer.ensure_usable([table], Use.REWRITE)
-        try:
-            removed, kept = without(log, files_that_may_have(handle, rows, origin), rows)
-        except FileNotFoundError:
-            continue  # joined and deleted meanwhile
-        if not removed:
-            return 0
-        for file in kept:
-            # Whatever the settings ask: the files that they stand for will be deleted.
-            log.store.sync(log.data_file(file.path))
-        gone = sum(file.rows for file in removed) - sum(file.rows for file in kept)
-        told = {"lake_assets.rows_removed": str(gone), **info}
-        commit = Commit(table=table, files=kept, removed=tuple(removed), info=told)
-        with discarded_if_not_made(log, kept):
-            is_put = put_unless_changed(committer, commit)
-        if is_put:
-            return gone
-        discard(log, kept)
-    fact = "its files are rewritten all the time"
-    raise CommitConflictError(table.name, fact, "Do it again later")
+        files = files_that_may_have(handle, rows, origin)
+        rewrite.removed, rewrite.added = without(rewrite.log, files, rows)
+        rewrite.info = {"lake_assets.rows_removed": str(_gone(rewrite)), **info}
+
+    return _gone(rewrite_files(committer, table, plan, next_step="Do it again later"))
+
+
+def _gone(rewrite: Rewrite) -> int:
+    return sum(file.rows for file in rewrite.removed) - sum(file.rows for file in rewrite.added)

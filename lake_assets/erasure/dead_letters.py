@@ -12,23 +12,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.delta.commit import ERASED, Commit, DataFile
+from lake_assets.delta.commit import ERASED, DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.compaction import put_unless_changed
 from lake_assets.delta.data_files import active_files, read_file
 from lake_assets.delta.origins import Origins
+from lake_assets.delta.rewrite_files import Rewrite, rewrite_files
 from lake_assets.delta.table_log import TableLog, log_of
-from lake_assets.delta.unused_writes import discard, discarded_if_not_made, discarded_on_failure
 from lake_assets.erasure.matching import Matching
 from lake_assets.erasure.wanted import patterns_of
-from lake_assets.errors import CommitConflictError
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
-from lake_assets.parquet.data_file import write_file
 from lake_assets.storage.store import Store
-
-_TRIES = 20
-"""Tries beside a sink that joins files of its table."""
 
 _ORIGIN = OriginColumns(name="source", partition="partition", offset="offset")
 
@@ -67,33 +61,21 @@ def erase_letters(
         CommitConflictError: others rewrite the table all the time.
         LakeError: it cannot be read or written.
     """
-    log = log_of(committer.store, table)
-    for _ in range(_TRIES):
-        removed: list[DataFile] = []
-        added: list[DataFile] = []
-        changed = 0
-        try:
-            with discarded_on_failure(log, added):
-                for file, entries, found in _touched(committer, log, table, spans, matching):
-                    removed.append(file)
-                    changed += int((found.quotes | found.is_its).sum())
-                    left = _without_texts(entries, found)
-                    if left.num_rows:
-                        written = write_file(log.store, left, log.folder)
-                        added.append(DataFile(**written))  # type: ignore[arg-type]
-        except FileNotFoundError:
-            continue  # joined and deleted meanwhile
-        if not removed:
-            return 0
-        committer.flush()
-        info = {ERASED: erasure}
-        commit = Commit(table=table, files=added, removed=tuple(removed), info=info)
-        with discarded_if_not_made(log, added):
-            if put_unless_changed(committer, commit):
-                return changed
-        discard(log, added)
-    fact = "its files are rewritten all the time"
-    raise CommitConflictError(table.name, fact, "Ask for the erasure again, and it goes on")
+    changed = 0
+
+    def plan(rewrite: Rewrite) -> None:
+        nonlocal changed
+        changed, rewrite.info = 0, {ERASED: erasure}
+        for file, entries, found in _touched(committer, rewrite.log, table, spans, matching):
+            rewrite.removed.append(file)
+            changed += int((found.quotes | found.is_its).sum())
+            left = _without_texts(entries, found)
+            if left.num_rows:
+                rewrite.write(left)
+
+    step = "Ask for the erasure again, and it goes on"
+    rewrite_files(committer, table, plan, next_step=step)
+    return changed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,7 +126,7 @@ def _without_texts(entries: pa.Table, found: _Found) -> pa.Table:
         field = entries.schema.field(at)
         instead = pa.scalar(_ERASED if name == "reason" else None, field.type)
         entries = entries.set_column(at, field, pc.if_else(mask, instead, entries[name]))
-    return entries.filter(pa.array(~found.is_its)).combine_chunks()
+    return entries.filter(pa.array(~found.is_its))
 
 
 def _are(found: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:

@@ -9,17 +9,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.commit import DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.compaction import put_unless_changed
 from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.rewrite_files import Rewrite, rewrite_files
 from lake_assets.delta.table_log import log_of
-from lake_assets.delta.unused_writes import discard, discarded_if_not_made
 from lake_assets.erasure.wanted import Wanted
-from lake_assets.errors import CommitConflictError
 from lake_assets.model.erasures import Later
 from lake_assets.model.tables import ERASURE_REQUESTS
-from lake_assets.parquet.data_file import write_file
 
 COLUMNS = pa.schema(
     [
@@ -29,9 +26,6 @@ COLUMNS = pa.schema(
     ]
 )
 """Columns of the table; others may be added by whoever asks."""
-
-_TRIES = 20
-"""Tries beside others that rewrite the table's files."""
 
 
 def make_table(committer: Committer) -> None:
@@ -92,28 +86,17 @@ def close_requests(committer: Committer, later: Later, done: Sequence[Wanted]) -
         LakeError: it cannot be read or written.
     """
     asked = {(one.column, value) for one in done for value in one.values}
-    log = log_of(committer.store, ERASURE_REQUESTS)
-    for _ in range(_TRIES):
-        removed: list[DataFile] = []
-        added: list[DataFile] = []
+
+    def plan(rewrite: Rewrite) -> None:
         for file, rows in _files(committer):
             stays = [_stays(row, later, asked) for row in rows.to_pylist()]
             if all(stays):
                 continue
-            removed.append(file)
+            rewrite.removed.append(file)
             if any(stays):
-                left = rows.filter(pa.array(stays)).combine_chunks()
-                added.append(DataFile(**write_file(log.store, left, log.folder)))  # type: ignore[arg-type]
-        if not removed:
-            return
-        commit = Commit(table=ERASURE_REQUESTS, files=added, removed=tuple(removed))
-        with discarded_if_not_made(log, added):
-            if put_unless_changed(committer, commit):
-                return
-        discard(log, added)
-    raise CommitConflictError(
-        ERASURE_REQUESTS.name, "its files are rewritten all the time", "Ask again later"
-    )
+                rewrite.write(rows.filter(pa.array(stays)))
+
+    rewrite_files(committer, ERASURE_REQUESTS, plan, next_step="Ask again later")
 
 
 def _stays(row: dict[str, str | None], later: Later, asked: Collection[tuple[str, str]]) -> bool:

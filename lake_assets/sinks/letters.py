@@ -14,22 +14,16 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake_assets.delta.commit import Commit, DataFile
+from lake_assets.delta.commit import DataFile
 from lake_assets.delta.committer import Committer
-from lake_assets.delta.compaction import put_unless_changed
 from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.rewrite_files import Rewrite, rewrite_files
 from lake_assets.delta.table_log import log_of
-from lake_assets.delta.unused_writes import discard, discarded_if_not_made, discarded_on_failure
-from lake_assets.errors import CommitConflictError
 from lake_assets.model.tables import Layer, TableRef
-from lake_assets.parquet.data_file import write_file
 from lake_assets.sinks.base import IDENTITY, Call, Outcome, Target
 from lake_assets.sinks.calls import key_of, origin_tuples, rows_under
 from lake_assets.sinks.entries import entries_of
 from lake_assets.sinks.following import Following
-
-_TRIES = 20
-"""Tries of a commit beside a sink that joins files of its table."""
 
 _AT_ONCE = 20_000
 """Rows of letters that are looked up together: a look reads each file that may have some."""
@@ -157,31 +151,14 @@ class Redelivery:
             CommitConflictError: others rewrite the table all the time.
             LakeError: the table cannot be written.
         """
-        for _ in range(_TRIES):
-            if self._is_put(outcomes):
-                return
-        fact = "its files are rewritten all the time"
-        raise CommitConflictError(self.table.name, fact, "Send the dead letters again later")
 
-    def _is_put(self, outcomes: Sequence[Outcome]) -> bool:
-        """Whether it was; else the files that have the letters are others by now."""
-        log = log_of(self.committer.store, self.table)
-        removed: list[DataFile] = []
-        added: list[DataFile] = []
-        try:
-            with discarded_on_failure(log, added):
-                for entries in (*self._without(outcomes, removed), *self._entries(outcomes)):
-                    written = write_file(log.store, entries.combine_chunks(), log.folder)
-                    added.append(DataFile(**written))  # type: ignore[arg-type]
-        except FileNotFoundError:
-            return False  # joined and deleted meanwhile
-        self.committer.flush()
-        commit = Commit(table=self.table, files=added, removed=tuple(removed))
-        with discarded_if_not_made(log, added):
-            is_put = put_unless_changed(self.committer, commit)
-        if not is_put:
-            discard(log, added)
-        return is_put
+        def plan(rewrite: Rewrite) -> None:
+            left = self._without(outcomes, rewrite.removed)
+            for entries in (*left, *self._entries(outcomes)):
+                rewrite.write(entries)
+
+        step = "Send the dead letters again later"
+        rewrite_files(self.committer, self.table, plan, next_step=step)
 
     def _without(self, outcomes: Sequence[Outcome], removed: list[DataFile]) -> Iterator[pa.Table]:
         """What stays of each file that has letters of these calls; the file is noted."""
