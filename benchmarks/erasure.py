@@ -169,6 +169,6 @@ def _measure(venue: Venue, stand: _Stand, before: Collection[str]) -> Section:
         name=ERASURE,
         keys=("erasure",),
         rows=rows,
-        note=f"{had:,} rows left in {len(stand.silver)} tables and bronze, {files:,} files; rebuild "
-        f"of silver {rebuild_s:.1f} s; no gold",
+        note=f"{had:,} rows left in {len(stand.silver)} tables and bronze, {files:,} files; "
+        f"rebuild of silver {rebuild_s:.1f} s; no gold",
     )

@@ -3,14 +3,20 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.log_history import identity, newest_info
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.table_owners import owners_in
-from lake_assets.erasure.gold_made_of import gold_made_of
+from lake_assets.erasure.gold_made_of import (
+    Keys,
+    Pairs,
+    gold_computed_of,
+    gold_made_of,
+    keys_of_all,
+    tables_of_views,
+)
 from lake_assets.gold.run import Warm
 from lake_assets.model.feeds import Feed
-from lake_assets.model.tables import Layer, TableRef, gold_of_all
+from lake_assets.model.tables import Layer, TableRef
 from lake_assets.model.view_order import turns_of
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
@@ -50,10 +56,11 @@ def recompute(
         LakeAssetsError: Spark or the lake cannot be used, or a view does not compile.
     """
     lake, done = lake_of(settings), Recomputed()
-    done.tables = gold_made_of(lake, feeds, touched)
+    keys = keys_of_all(lake, feeds)
+    done.tables = gold_made_of(lake, feeds, keys, touched)
     if not done.tables:
         return done
-    every = {t for feed in feeds for t in _gold_of(feed, keys_found(lake, feed))}
+    every = {t for feed in feeds for t in tables_of_views(feed, keys[feed.feed])}
     before = {table: identity(lake, table) for table in every}
     for feed in turns_of(feeds):
         if not feed.gold:
@@ -64,19 +71,20 @@ def recompute(
                 done.left.append(f"{words}: mend that, then run `lake-assets erase --again`")
     changed = {table for table in every if identity(lake, table) != before[table]}
     done.changed = sorted(table.name for table in changed)
-    done.left += _kept(lake, feeds, touched, {*done.tables} - changed)
-    done.shrunk = totals_shrunk(lake, feeds, touched, changed)
+    direct = gold_computed_of(lake, feeds, keys, touched)
+    done.left += _kept(lake, feeds, direct, {*done.tables} - changed)
+    done.shrunk = totals_shrunk(feeds, keys, direct, changed)
     done.tables |= changed
     return done
 
 
 def _kept(
-    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef], same: Collection[TableRef]
+    lake: Store, feeds: Sequence[Feed], direct: Pairs, same: Collection[TableRef]
 ) -> list[str]:
     """Which tables among some, that nobody computed, have what they had."""
     step = "declare it, or drop the table, then ask again"
     left = []
-    for table, silver in sorted(_made_of(lake, feeds, touched)):
+    for table, silver in sorted(direct):
         if table in same and _stands_for_older(lake, table, silver):
             words = f"{table.name} was not computed anew and has the rows still, since no feed "
             left.append(f"{words}declares its key or its view any more: {step}")
@@ -94,16 +102,16 @@ def _undeclared(lake: Store, feeds: Sequence[Feed]) -> set[TableRef]:
 
 
 def totals_shrunk(
-    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef], changed: Collection[TableRef]
+    feeds: Sequence[Feed], keys: Keys, direct: Pairs, changed: Collection[TableRef]
 ) -> list[str]:
     """Which tables were computed from silver that rows leave for their age."""
     aged = {
         feed.silver_table(key)
         for feed in feeds
-        for key in keys_found(lake, feed)
+        for key in keys[feed.feed]
         if feed.layout_of(key).retention
     }
-    names = {gold.name for gold, silver in _made_of(lake, feeds, touched) if silver in aged}
+    names = {gold.name for gold, silver in direct if silver in aged}
     names &= {table.name for table in changed}
     return [
         f"{name}: computed anew from what silver keeps (`retention`): it counts rows no longer "
@@ -112,26 +120,7 @@ def totals_shrunk(
     ]
 
 
-def _made_of(
-    lake: Store, feeds: Sequence[Feed], touched: Collection[TableRef]
-) -> set[tuple[TableRef, TableRef]]:
-    """Gold tables that are there, each with a table of silver that it is made of."""
-    made = {
-        (table, feed.silver_table(key))
-        for feed in feeds
-        for key in keys_found(lake, feed)
-        if feed.silver_table(key) in touched
-        for table in _gold_of(feed, [key])
-    }
-    return {(gold, silver) for gold, silver in made if identity(lake, gold) is not None}
-
-
 def _stands_for_older(lake: Store, gold: TableRef, silver: TableRef) -> bool:
     """Whether a key's table says that it was computed from an older version of silver."""
     position, now = position_from(newest_info(lake, gold)), identity(lake, silver)
     return position is not None and now is not None and position.silver_version < now[0]
-
-
-def _gold_of(feed: Feed, keys: Sequence[str]) -> list[TableRef]:
-    of_keys = [feed.gold_table(view, key) for view in feed.gold for key in keys]
-    return [*of_keys, *(gold_of_all(feed.feed, view.name) for view in feed.gold)]

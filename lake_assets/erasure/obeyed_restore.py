@@ -19,7 +19,7 @@ from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.history_end import end_history
 from lake_assets.delta.table_log import drop_table, log_of
-from lake_assets.erasure.gold_made_of import gold_made_of
+from lake_assets.erasure.gold_made_of import gold_made_of, keys_of_all
 from lake_assets.erasure.note import Noted, matching_of
 from lake_assets.erasure.remove import Removal
 from lake_assets.erasure.take_out import TakenOut, TakeOut
@@ -147,7 +147,8 @@ class _Obeying:
 
     def _drop_gold(self) -> list[TableRef]:
         lake = self.context.lake
-        dropped = sorted(gold_made_of(lake, self.feeds, self.done.touched))
+        keys = keys_of_all(lake, self.feeds)
+        dropped = sorted(gold_made_of(lake, self.feeds, keys, self.done.touched))
         for table in dropped:
             drop_table(lake, table)
         return dropped

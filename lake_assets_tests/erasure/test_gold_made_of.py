@@ -1,5 +1,5 @@
 from lake_assets.erasure.gold import recompute, totals_shrunk
-from lake_assets.erasure.gold_made_of import gold_made_of
+from lake_assets.erasure.gold_made_of import gold_computed_of, gold_made_of, keys_of_all
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import gold_of_all
@@ -33,9 +33,10 @@ def test_gold_of_rows_by_whatever_way_and_of_views_that_are_gone(settings):
     tables: dict = dict.fromkeys(owners, SCHEMA)
     lake.committer.create(tables, owners=owners)
     feeds = [GAMES.model_copy(update={"gold": VIEWS})]
-    found = gold_made_of(lake.store, feeds, [UNO])
+    keys = keys_of_all(lake.store, feeds)
+    found = gold_made_of(lake.store, feeds, keys, [UNO])
     assert found == {UNO_AGG, EVERY, TOP, LAST_YEARS}
-    assert gold_made_of(lake.store, feeds, []) == set()
+    assert gold_made_of(lake.store, feeds, keys, []) == set()
     lake.committer.close()
 
 
@@ -66,7 +67,9 @@ def test_totals_that_lose_what_left_for_its_age_are_told(settings):
     lake.committer.close()
     aged = GAMES.model_validate({**GAMES.model_dump(), "retention": "90d"})
     changed = {UNO_AGG, FISH_AGG}
-    (words,) = totals_shrunk(lake.store, [aged], [UNO], changed)
+    keys = keys_of_all(lake.store, [aged])
+    made = gold_computed_of(lake.store, [aged], keys, [UNO])
+    (words,) = totals_shrunk([aged], keys, made, changed)
     assert words.startswith(f"{UNO_AGG.name}: computed anew from what silver keeps")
-    assert totals_shrunk(lake.store, [aged], [UNO], {FISH_AGG}) == []
-    assert totals_shrunk(lake.store, [GAMES], [UNO], changed) == []
+    assert totals_shrunk([aged], keys, made, {FISH_AGG}) == []
+    assert totals_shrunk([GAMES], keys, made, changed) == []
