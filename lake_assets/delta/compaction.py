@@ -24,6 +24,7 @@ from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.delta.unused_writes import discard
 from lake_assets.model.tables import TableRef
+from lake_assets.parquet.bloom_filters import with_bloom_filters
 from lake_assets.parquet.data_file import write_pieces
 from lake_assets.parquet.partitioning import with_values
 from lake_assets.parquet.read_file import opened
@@ -71,6 +72,7 @@ def join_files(
     table: TableRef,
     files: Sequence[DataFile],
     cluster_by: Sequence[str] = (),
+    bloom_filters: Sequence[str] = (),
 ) -> bool:
     """Put one file in the place of several of one partition; whether they were still there.
 
@@ -82,6 +84,7 @@ def join_files(
         files: of `joinable_files`.
         cluster_by: columns by which the rows are sorted, as far as the table has them; without,
             they stay in the order of the files.
+        bloom_filters: columns of which the new file has filters, as far as it has them.
 
     Raises:
         CommitConflictError: others commit to the table all the time.
@@ -101,6 +104,8 @@ def join_files(
         rows = _clustered(log, files, kept, sortable(kept, cluster_by))
         if partition and like.has_all_columns:
             rows = (with_values(piece, partition) for piece in rows)
+        rows_of_group = min(sum(file.rows for file in files), _ROWS_AT_ONCE)
+        kept = with_bloom_filters(kept, bloom_filters, rows_of_group)
         written = write_pieces(log.store, rows, kept, log.folder, path, partition)
     except FileNotFoundError:
         return False  # rewritten and vacuumed meanwhile

@@ -21,6 +21,7 @@ from lake_assets.delta.table_log import TableLog
 from lake_assets.errors import LakeError
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.arrow_types import without_views
+from lake_assets.parquet.bloom_filters import bloomed_columns, with_bloom_filters
 from lake_assets.parquet.data_file import write_file
 from lake_assets.parquet.partitioning import WHOLE
 from lake_assets.parquet.read_file import INT96_UNIT
@@ -119,11 +120,18 @@ def without(
         removed.append(file)
         if not goes.all():
             kept = read_file(log, file).filter(pa.array(~goes))
+            schema = with_bloom_filters(kept.schema, _bloomed(log, file), kept.num_rows)
+            kept = pa.table(kept.columns, schema)
             written = write_file(
                 log.store, kept, log.folder, folder_in_table(file), prefix_of(file), file.partition
             )
             added.append(DataFile(partition=file.partition, **written))  # type: ignore[arg-type]
     return removed, added
+
+
+def _bloomed(log: TableLog, file: DataFile) -> tuple[str, ...]:
+    with log.store.open_for_reading(log.data_file(file.path)) as source:
+        return bloomed_columns(pq.read_metadata(source))
 
 
 def folder_in_table(file: DataFile) -> str:

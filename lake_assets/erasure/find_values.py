@@ -1,11 +1,11 @@
-"""Finding a table's rows that hold wanted values: files pruned by the log's bounds, the rest read.
+"""Finding a table's rows that hold wanted values, in files that bounds and filters do not rule out.
 
 Of each file one column is read, a group of rows at a time, and where the rows came from only if the
 group has some. Rows that a deletion vector marks are found like others: the file has them still.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import reduce
@@ -26,6 +26,8 @@ from lake_assets.delta.table_log import TableLog
 from lake_assets.erasure.matching import Matching
 from lake_assets.errors import ErasureError
 from lake_assets.model.origins import OriginColumns
+from lake_assets.parquet.bloom_filters import rules_out
+from lake_assets.storage.store import Readable
 
 _AT_ONCE = 4
 """Files that are read at the same time."""
@@ -34,6 +36,19 @@ Mask = npt.NDArray[np.bool_]
 
 Test = Callable[[pa.ChunkedArray], pa.ChunkedArray]
 """Which values of a column are wanted."""
+
+Values = Mapping[str, pa.Array]
+"""By column, all values that are wanted, of the column's type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Rows to look for: those one of whose columns has a wanted value."""
+
+    columns: Sequence[str]
+    test: Test
+    values: Values = field(default_factory=dict, repr=False)
+    """Of columns whose values are known: files whose Bloom filters rule them out are not read."""
 
 
 @dataclass(slots=True)
@@ -77,7 +92,10 @@ def rows_with(
         _ensure_tells(log, handle, schema.field(name), matching)
     mays = [_may(handle, name, matching.values(schema.field(name).type)) for name in names]
     files = [file for file, *may in zip(active_files(handle), *mays, strict=True) if any(may)]
-    return _read(log, files if names else [], names, matching.test, origin)
+    columns = [schema.field(name) for name in names]
+    found = {column.name: matching.values(column.type) for column in columns}
+    known = {name: values for name, values in found.items() if values is not None}
+    return _read(log, files if names else [], Sought(names, matching.test, known), origin)
 
 
 def _ensure_tells(log: TableLog, handle: DeltaTable, column: pa.Field, matching: Matching) -> None:
@@ -122,7 +140,7 @@ def rows_where(
             if any(one[number] is None or one[number] < file.rows for one in nulls)
         ]
 
-    return _read(log, files, columns, test, origin, known)
+    return _read(log, files, Sought(columns, test), origin, known)
 
 
 def naming(patterns: Sequence[str], is_meant: Callable[[str], bool] | None = None) -> Test:
@@ -156,20 +174,22 @@ def _may(handle: DeltaTable, column: str, values: pa.Array | None) -> list[bool]
 def _read(
     log: TableLog,
     files: Sequence[DataFile],
-    columns: Sequence[str],
-    test: Test,
+    sought: Sought,
     origin: OriginColumns,
     known: Origins | None = None,
 ) -> FoundRows:
-    found = FoundRows(origins=Origins(origin), read=len(files))
+    found = FoundRows(origins=Origins(origin))
 
-    def read(file: DataFile) -> list[pa.Table]:
-        rows = matching_rows(log, file, columns, test, origin)
-        new = (one if known is None else one.filter(pa.array(~known.mask(one))) for one in rows)
-        return list(new)
+    def read(file: DataFile) -> tuple[bool, list[pa.Table]]:
+        groups = list(matching_rows(log, file, sought, origin))
+        rows = [one for one in groups if one is not None]
+        if known is not None:
+            rows = [one.filter(pa.array(~known.mask(one))) for one in rows]
+        return bool(groups), rows
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="erasure") as pool:
-        for file, tables in zip(files, pool.map(read, files), strict=True):
+        for file, (is_read, tables) in zip(files, pool.map(read, files), strict=True):
+            found.read += is_read
             rows = sum(table.num_rows for table in tables)
             if not rows:
                 continue
@@ -181,21 +201,54 @@ def _read(
 
 
 def matching_rows(
-    log: TableLog, file: DataFile, columns: Sequence[str], test: Test, origin: OriginColumns
-) -> Iterator[pa.Table]:
-    """Where the feed's rows of a file came from whose columns pass a test, one at least of them."""
+    log: TableLog, file: DataFile, sought: Sought, origin: OriginColumns
+) -> Iterator[pa.Table | None]:
+    """Where the feed's rows of a file came from that are sought.
+
+    Yields:
+        The columns of the rows' origins, for each group of rows that was read; None if it has none.
+    """
     own: RowSet = Own(origin) if origin.whose is not None else Everything()
     place = log.data_file(file.path)
     with log.store.open_for_reading(place) as source, pq.ParquetFile(source) as opened:
         names = opened.schema_arrow.names
-        there = [name for name in columns if name in names]
+        there = [name for name in sought.columns if name in names]
         identity = list(dict.fromkeys([*Origins(origin).columns(names), *own.columns(names)]))
         for group in range(opened.num_row_groups if there else 0):
+            if _has_none(source, opened, group, there, sought.values):
+                continue
             rows = opened.read_row_group(group, columns=there, use_threads=False)
             mask = np.zeros(rows.num_rows, dtype=np.bool_)
             for name in there:
-                mask |= np.asarray(pc.fill_null(test(rows[name]), pa.scalar(value=False)))
-            if mask.any():
-                places = opened.read_row_group(group, columns=identity, use_threads=False)
-                mask &= own.mask(places)
-                yield places.filter(pa.array(mask))
+                mask |= np.asarray(pc.fill_null(sought.test(rows[name]), pa.scalar(value=False)))
+            if not mask.any():
+                yield None
+                continue
+            places = opened.read_row_group(group, columns=identity, use_threads=False)
+            mask &= own.mask(places)
+            yield places.filter(pa.array(mask))
+
+
+def _has_none(
+    source: Readable, opened: pq.ParquetFile, group: int, names: Collection[str], known: Values
+) -> bool:
+    """Whether bounds or filters of all columns say that a group of rows has no wanted value."""
+    told = opened.metadata.row_group(group)
+    chunks = [told.column(number) for number in range(told.num_columns)]
+    own = {chunk.path_in_schema: chunk for chunk in chunks if chunk.path_in_schema in names}
+    return all(
+        name in known
+        and name in own
+        and (_is_beyond(own[name], known[name]) or rules_out(source, own[name], known[name]))
+        for name in names
+    )
+
+
+def _is_beyond(chunk: pq.ColumnChunkMetaData, values: pa.Array) -> bool:
+    """Whether the bounds of a column in a group of rows say that it has none of the values."""
+    told = chunk.statistics
+    if told is None or not told.has_min_max or pa.types.is_binary(values.type):
+        return False
+    wanted = values.to_pylist()
+    is_alike = all(isinstance(bound, str | int) for bound in (told.min, told.max))
+    return is_alike and all(one < told.min or one > told.max for one in wanted)

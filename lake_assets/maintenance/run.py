@@ -35,6 +35,7 @@ from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.maintenance.unused_since import WATCHED_S, Since, UnusedSince
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
+from lake_assets.model.layouts import TableLayout
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
 from lake_assets.runtime.low_priority import at_low_priority
 from lake_assets.settings.schema import Settings
@@ -186,13 +187,15 @@ class _Maintenance:
         bins = files_to_join(
             files, target=limits.target_file_mb << 20, at_least=limits.join_at_files
         )
-        by = self.feed.layout_in(table).cluster_by if table.layer is Layer.SILVER else ()
+        layout = self.feed.layout_in(table) if table.layer is Layer.SILVER else TableLayout()
         taken, _ = within(bins, int(limits.run_gb * (1 << 30)))
         left = len(bins) - len(taken)
         for bin_ in taken:
             if time.monotonic() > self.ends_at:
                 left += 1
-            elif self.dry_run or join_files(self.context.committer, table, bin_, by):
+            elif self.dry_run or join_files(
+                self.context.committer, table, bin_, layout.cluster_by, layout.bloom_filters
+            ):
                 upkeep.joined += len(bin_)
                 upkeep.into += 1
                 upkeep.joined_bytes += sum(file.size for file in bin_)

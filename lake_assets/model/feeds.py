@@ -16,7 +16,7 @@ from lake_assets.model.grants import Grant, ensure_grants_fit
 from lake_assets.model.keyed import Keyed
 from lake_assets.model.keyed_views import keyed_parts
 from lake_assets.model.laid_out import LaidOut
-from lake_assets.model.layouts import Layout, PartitionBy
+from lake_assets.model.layouts import Columns, Layout, PartitionBy
 from lake_assets.model.payload import Payload
 from lake_assets.model.retention import LayerRetention, Reset, SilverRetention
 from lake_assets.model.routed import Routed
@@ -61,7 +61,8 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     """Another feed whose silver tables this one's rows go into, beside its own rows; they have the
     feed's name in `_feed`. Source, payload, bronze and quarantine are this feed's; how silver looks
     and what is made of it (`route`, `tables`, `expectations`, `checks`, `gold`, `sinks`, `layouts`,
-    `partition_by`, `cluster_by`, `retention`) is declared there. Unset, it has its own tables."""
+    `partition_by`, `cluster_by`, `bloom_filters`, `retention`) is declared there. Unset, it has its
+    own tables."""
     transform: FunctionName | None = None
     """A function of Python, `my_package.enrich:add_country`: from decoded rows, a
     `pyarrow.RecordBatch`, to one of as many rows in the same order, whose columns `select` and all
@@ -138,17 +139,19 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
     """Columns of few values by which silver is partitioned, and days: `date(at)`, or `{day:
     date(at)}` to name the column. Tables keep their layout until `rebuild silver`."""
 
-    cluster_by: tuple[ColumnName, ...] = ()
+    cluster_by: Columns = ()
     """Columns of silver by which rows are sorted when small files are joined, first by the first:
     queries for few values of it skip most of a large file. Tables that lack one do without it."""
+
+    bloom_filters: Columns = ()
+    """Columns of texts, numbers or bytes whose joined files get Bloom filters, for few values."""
 
     retention: SilverRetention | None = None
     """How long silver keeps a row: `90d`, or `{column: event_timestamp, keep: 90d}`; unset, for
     ever. Merged views keep what they counted; those computed anew know only what is left."""
 
     layouts: dict[KeyName, Layout] = Field(default_factory=dict)
-    """By key whose table is laid out otherwise: `partition_by`, `cluster_by` or `retention` in
-    place of the feed's."""
+    """By key whose table is laid out otherwise: `partition_by` to `retention`, in their place."""
 
     bronze: LayerRetention = LayerRetention()
     """How long bronze keeps a row. What a row became in silver then stays as it is, whatever is
@@ -238,7 +241,6 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
         refuse_twins("expectations", [e.name for e in self.expectations])
         refuse_twins("gold", [v.name for v in self.gold])
         ensure_sinks_fit(self.sinks, self.source, self.gold, key_column=self.view_key_column)
-        refuse_twins("cluster_by", list(self.cluster_by))
         without = self.layers_without_tables
         ensure_grants_fit(self.grants, None if self.creates_keys else self.keys, without)
         return self

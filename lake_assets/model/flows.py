@@ -17,6 +17,7 @@ _INHERITED = (
     "deduplicate",
     "partition_by",
     "cluster_by",
+    "bloom_filters",
     "layouts",
     "retention",
 )

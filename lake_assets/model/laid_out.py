@@ -31,6 +31,7 @@ class LaidOut:
         tables: TableNames
         partition_by: PartitionBy
         cluster_by: tuple[str, ...]
+        bloom_filters: tuple[str, ...]
         layouts: Mapping[str, Layout]
         retention: SilverRetention | None
         bronze: LayerRetention
@@ -66,6 +67,7 @@ class LaidOut:
         common = TableLayout(
             partition_by=partition_columns(self.partition_by),
             cluster_by=self.cluster_by,
+            bloom_filters=self.bloom_filters,
             retention=self.retention,
         )
         return common.but(self.layouts.get(key or ""))

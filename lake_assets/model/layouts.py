@@ -103,14 +103,25 @@ PartitionBy = Annotated[
 """Column names, or by name of a column its expression."""
 
 
+def _each_once(columns: tuple[str, ...]) -> tuple[str, ...]:
+    refuse_twins("columns", list(columns))
+    return columns
+
+
+Columns = Annotated[tuple[ColumnName, ...], AfterValidator(_each_once)]
+
+
 class Layout(Noun):
     """How the silver table of one key differs from the others of its feed."""
 
     partition_by: PartitionBy | None = None
     """In place of the feed's `partition_by`; `[]` for none."""
 
-    cluster_by: tuple[ColumnName, ...] | None = None
+    cluster_by: Columns | None = None
     """In place of the feed's `cluster_by`; `[]` for none."""
+
+    bloom_filters: Columns | None = None
+    """In place of the feed's `bloom_filters`; `[]` for none."""
 
     retention: SilverRetention | None = None
     """In place of the feed's `retention`; `null` for ever."""
@@ -118,9 +129,8 @@ class Layout(Noun):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
-            message = "says nothing: give partition_by, cluster_by or retention"
+            message = "says nothing: give partition_by, cluster_by, bloom_filters or retention"
             raise ValueError(message)
-        refuse_twins("cluster_by", list(self.cluster_by or ()))
         return self
 
 
@@ -130,6 +140,7 @@ class TableLayout:
 
     partition_by: tuple[PartitionColumn, ...] = ()
     cluster_by: tuple[str, ...] = ()
+    bloom_filters: tuple[str, ...] = ()
     retention: SilverRetention | None = None
 
     def but(self, other: Layout | None) -> "TableLayout":
@@ -142,6 +153,9 @@ class TableLayout:
             if "partition_by" in said
             else self.partition_by,
             cluster_by=(other.cluster_by or ()) if "cluster_by" in said else self.cluster_by,
+            bloom_filters=(other.bloom_filters or ())
+            if "bloom_filters" in said
+            else self.bloom_filters,
             retention=other.retention if "retention" in said else self.retention,
         )
 

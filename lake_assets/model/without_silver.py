@@ -34,6 +34,7 @@ _OF_SILVER = (
     "keyed",
     "partition_by",
     "cluster_by",
+    "bloom_filters",
     "retention",
     "layouts",
     "quarantine",

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lake_assets.model.lake_uri import LakeUri
+from lake_assets.parquet.bloom_filters import bloom_options
 from lake_assets.parquet.encoding import encodings
 from lake_assets.parquet.partitioning import WHOLE, split, without_untold
 from lake_assets.parquet.stats import file_stats
@@ -112,6 +113,7 @@ def _encode(
         store_schema=False,
         compression=codec,
         compression_level=1 if codec == "zstd" else None,
+        bloom_filter_options=bloom_options(schema),
         **encodings(schema),
     )
     try:

@@ -1,17 +1,23 @@
-"""Erasing from tables that other engines have changed in ways of their own."""
+"""Which files of a table are read for a value, and tables that other engines have changed."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
+from lake_assets.delta.compaction import join_files
+from lake_assets.delta.data_files import active_files, read_file
+from lake_assets.delta.remove_rows import remove_rows
 from lake_assets.delta.table_log import log_of
-from lake_assets.erasure.find_values import rows_with
+from lake_assets.erasure.find_values import Sought, matching_rows, rows_with
 from lake_assets.erasure.matching import Matching
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import TableFeatureError
+from lake_assets.parquet.bloom_filters import bloomed_columns
 from lake_assets.parquet.data_file import write_file
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.sample import GAMES, silver_of
@@ -20,13 +26,19 @@ from lake_assets_tests.table_logs import commit_file
 UNO = silver_of("uno")
 ORIGIN = GAMES.source.origin
 ANN = Wanted(column="gamer_id", values=("ann",))
-MATCHING = Matching(
-    column="gamer_id",
-    key=b"k",
-    digests=frozenset(ANN.digests(b"k")),
-    spellings=ANN.spellings(),
-    plain=ANN.values,
-)
+
+
+def matching(wanted):
+    return Matching(
+        column=wanted.column,
+        key=b"k",
+        digests=frozenset(wanted.digests(b"k")),
+        spellings=wanted.spellings(),
+        plain=wanted.values,
+    )
+
+
+MATCHING = matching(ANN)
 
 
 @pytest.fixture
@@ -50,6 +62,40 @@ def lake(settings):
         context.committer.append([commit], Batch("test", 0))
         context.committer.settle()
         yield context, settings.lake_dir / UNO.relative
+
+
+def test_files_whose_filters_rule_a_value_out_are_not_read(lake):
+    """Its bounds do not: `bea` is between the names that are there."""
+    context, folder = lake
+    log = log_of(context.lake, UNO)
+    (file,) = active_files(context.committer.fresh(UNO))
+    joined = join_files(context.committer, UNO, [file], bloom_filters=["gamer_id"])
+    assert joined
+    unknown = matching(Wanted(column="gamer_id", values=("bea",)))
+    found = rows_with(log, DeltaTable(folder), unknown, ORIGIN)
+    assert (found.rows, found.read, found.files) == (0, 0, [])
+    found = rows_with(log, DeltaTable(folder), MATCHING, ORIGIN)
+    assert (found.rows, found.read) == (3, 1)
+    assert remove_rows(context.committer, UNO, found.origins, ORIGIN, {}) == 3
+    (left,) = DeltaTable(folder).file_uris()
+    assert bloomed_columns(pq.read_metadata(left)) == ("gamer_id",)
+    hashes_alone = replace(unknown, spellings=(), plain=())
+    assert rows_with(log, DeltaTable(folder), hashes_alone, ORIGIN).read == 1
+
+
+def test_groups_of_rows_whose_bounds_rule_a_value_out_are_not_read(lake):
+    """A file that was sorted when it was joined has its rows by groups."""
+    context, _ = lake
+    log = log_of(context.lake, UNO)
+    (file,) = active_files(context.committer.fresh(UNO))
+    rows = read_file(log, file).sort_by("gamer_id")
+    path = log.data_file("sorted.parquet")
+    pq.write_table(rows, path.path, row_group_size=3)
+    known = {"gamer_id": pa.array(["ann"])}
+    sought = Sought(["gamer_id"], MATCHING.test, known)
+    groups = list(matching_rows(log, replace(file, path="sorted.parquet"), sought, ORIGIN))
+    assert [group.num_rows for group in groups if group is not None] == [3]
+    assert len(groups) == 1
 
 
 def committed(folder, *actions):

@@ -3,6 +3,7 @@ import threading
 from datetime import timedelta
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -15,6 +16,7 @@ from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError, LakeError
 from lake_assets.maintenance.run import maintain, seconds_of
+from lake_assets.parquet.bloom_filters import bloomed_columns
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.state.files import turn
 from lake_assets.streams.noted_changes import REDO_TURN
@@ -68,6 +70,14 @@ def test_rows_are_sorted_where_the_feed_says_by_what(lake, at_once):
     feed = GAMES.model_copy(update={"cluster_by": ("n",)})
     maintain(at_once, feed)
     assert DeltaTable(lake.path(UNO)).to_pyarrow_table()["n"].to_pylist() == [1, 2, 3, 4]
+
+
+def test_joined_files_have_filters_of_the_columns_that_the_feed_names(lake, at_once):
+    lake.append(UNO, 6)
+    feed = GAMES.model_copy(update={"bloom_filters": ("text", "missing")})
+    maintain(at_once, feed)
+    (path,) = DeltaTable(lake.path(UNO)).file_uris()
+    assert bloomed_columns(pq.read_metadata(path)) == ("text",)
 
 
 def test_streams_go_on_beside_it(lake, at_once):
@@ -371,9 +381,9 @@ def test_a_file_that_others_rewrote_meanwhile_is_left_to_them(lake, at_once, mon
     lake.append(UNO, 10)
     real = compaction.join_files
 
-    def late(committer, table, files, by):
+    def late(committer, table, files, *by):
         DeltaTable(lake.path(UNO)).delete("n = 3")
-        return real(committer, table, files, by)
+        return real(committer, table, files, *by)
 
     monkeypatch.setattr("lake_assets.maintenance.run.join_files", late)
     done = upkeep_of(at_once)

@@ -57,12 +57,14 @@ def test_a_key_s_layout_replaces_what_it_names_and_nothing_else():
     found = feed(
         partition_by="date(at)",
         cluster_by=["region"],
+        bloom_filters=["model"],
         retention="90d",
-        layouts={"vita": {"partition_by": [], "retention": None}},
+        layouts={"vita": {"partition_by": [], "bloom_filters": [], "retention": None}},
     )
     vita, pulse = found.layout_of("vita"), found.layout_of("pulse")
     assert (vita.partition_by, vita.cluster_by, vita.retention) == ((), ("region",), None)
     assert pulse.partition_by == (DAY,)
+    assert (pulse.bloom_filters, vita.bloom_filters) == (("model",), ())
     assert found.age_of(found.silver_table("vita")) is None
     age = found.age_of(found.silver_table("pulse"))
     assert age is not None
@@ -85,6 +87,14 @@ def test_layouts_of_what_is_no_key_are_refused_unless_keys_come_along():
         feed(layouts=layouts)
     route = {"column": "model", "unknown": "create"}
     assert feed(layouts=layouts, route=route).layout_of("tempo").cluster_by == ("region",)
+
+
+@pytest.mark.parametrize("name", ["cluster_by", "bloom_filters"])
+def test_a_column_that_is_named_twice_is_refused(name):
+    with pytest.raises(ValidationError, match=rf"{name}\n.*two columns are called region"):
+        feed(**{name: ["region", "region"]})
+    with pytest.raises(ValidationError, match=rf"{name}\n.*two columns are called region"):
+        feed(layouts={"vita": {name: ["region", "region"]}})
 
 
 def test_a_layout_that_says_nothing_is_refused():
