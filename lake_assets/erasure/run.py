@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.source_offsets import furthest
 from lake_assets.erasure.backups import settle_backups
+from lake_assets.erasure.begun import begun_removals
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.find import texts_of
@@ -213,6 +214,9 @@ class _Run:
             )
             texts = [name for feed in self.feeds for name in texts_of(context, feed)]
             every: dict[str, Erasure] = {}
+            own = [one.erasure.id for one in noted]
+            for erasure, removals in begun_removals(context, ledger, self.feeds, own):
+                every[erasure.id] = take_out.remove(erasure, removals, done.taken)
             for one in noted:
                 lacks_values = one.wanted is None and one.erasure.state is ErasureState.NOTED
                 is_searched = is_caught_up and not (lacks_values and texts)
