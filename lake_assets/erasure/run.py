@@ -181,7 +181,7 @@ class _Run:
         with turn(self.settings.state_dir, REDO_TURN):
             for feed in self.feeds:
                 finish_change(reprocess_journal(context.lake, feed), context, feed)
-                pass_fence(context, self.settings, feed)
+                pass_fence(context, self.settings, feed, self.tell)
 
     def _await_demux(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> bool:
         """Whether silver has all that it is to have, for all erasures together."""

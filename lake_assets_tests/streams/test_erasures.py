@@ -170,8 +170,8 @@ def test_streams_that_are_never_idle_let_it_through(tmp_path):
         thread.start()
     assert entered.wait(LONG_S)
     for _ in range(3):
-        with while_none_is_planned(tmp_path, "games"):
-            pass
+        with while_none_is_planned(tmp_path, "games", within_s=LONG_S) as is_passed:
+            assert is_passed
     ended.set()
     for thread in threads:
         thread.join(LONG_S)
