@@ -28,6 +28,7 @@ from lake_assets.model.erasures import Erasure, ErasureState, Later
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.erasing import ensure_none_was
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.erasure_ledger import ERASING, ErasureLedger
 from lake_assets.state.files import turn, turn_if_free
@@ -158,6 +159,9 @@ class _Run:
             asked = {later: [*its] for later, its in found.asked.items()}
             done.unclear += found.unclear
         ledger, cuts = ledger_of(context), {}
+        if not ledger.read():
+            for feed in self.feeds:
+                ensure_none_was(context, feed)
         if asked.get(Later.KEEP):
             cuts = cuts_of(self.feeds, self.locate(), context.lake)
         key = self.settings.masking.key_bytes
