@@ -5,7 +5,7 @@ all of them again, and finds less to do.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.source_offsets import furthest
@@ -38,6 +38,9 @@ from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reproces
 
 _DEMUX_WITHIN_S = 300.0
 """Seconds for streams that run to take what bronze has."""
+
+_TELL_AFTER_S = 5.0
+"""Seconds of waiting for others after which that is told: most changes are over by then."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,8 +151,23 @@ class _Run:
 
     @contextmanager
     def _alone(self) -> Iterator[LakeContext]:
-        with open_lake(self.settings) as context, turn(self.settings.state_dir, REDO_TURN):
+        with open_lake(self.settings) as context, self._turn():
             yield context
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until nobody else changes tables beside the streams; tells so after a while."""
+        state_dir = self.settings.state_dir
+        with ExitStack() as held:
+            free = turn_if_free(state_dir, REDO_TURN, within_s=_TELL_AFTER_S)
+            if not held.enter_context(free):
+                self.tell(
+                    "this waits for another change of tables beside the streams (rebuild, requeue, "
+                    "restore or maintenance), however long that takes; whoever ends this may run "
+                    "it again"
+                )
+                held.enter_context(turn(state_dir, REDO_TURN))
+            yield
 
     def _noted(self, context: LakeContext, done: Erased) -> list[Noted]:
         asked = {self.request.later: list(self.request.wanted)}
@@ -182,7 +200,7 @@ class _Run:
         ]
 
     def _pass_fences(self, context: LakeContext) -> None:
-        with turn(self.settings.state_dir, REDO_TURN):
+        with self._turn():
             for feed in self.feeds:
                 finish_change(reprocess_journal(context.lake, feed), context, feed)
                 pass_fence(context, self.settings, feed, self.tell)
@@ -202,7 +220,7 @@ class _Run:
         self, context: LakeContext, noted: Sequence[Noted], done: Erased, *, is_caught_up: bool
     ) -> None:
         ledger = ledger_of(context)
-        with turn(self.settings.state_dir, REDO_TURN):
+        with self._turn():
             decoding = Decoding(
                 settings=self.settings,
                 context=context,

@@ -26,7 +26,9 @@ from lake_assets.parquet.data_file import write_file
 from lake_assets.sinks.base import IDENTITY, Call, Outcome, Target
 from lake_assets.sinks.calls import key_of, origin_tuples, rows_under
 from lake_assets.sinks.entries import entries_of
+from lake_assets.sinks.erased_letters import without_erased
 from lake_assets.sinks.following import Following
+from lake_assets.state.erasure_ledger import ErasureLedger
 
 _TRIES = 20
 """Tries of a commit beside a sink that joins files of its table."""
@@ -104,6 +106,9 @@ class Redelivery:
     """Of the sink, in its lake."""
 
     letters: Sequence[Letter]
+    ledger: ErasureLedger | None = None
+    """Whose rows letters are not to quote."""
+
     missing: int = 0
     """Rows so far that are not there any more, or not wanted by now: they stay letters."""
 
@@ -158,8 +163,9 @@ class Redelivery:
             LakeError: the table cannot be written.
         """
         for _ in range(_TRIES):
-            if self._is_put(outcomes):
-                return
+            with without_erased(self.ledger, self.table, outcomes) as recorded:
+                if self._is_put(recorded):
+                    return
         fact = "its files are rewritten all the time"
         raise CommitConflictError(self.table.name, fact, "Send the dead letters again later")
 

@@ -48,6 +48,14 @@ def while_none_is_planned(state_dir: Path, feed: str, *, within_s: float) -> Ite
             yield are_gone
 
 
+def letters_of(feed: str) -> str:
+    """In the place of a feed: the fence of its sinks, who hold it while they record dead letters.
+
+    No name of a feed has a `-`.
+    """
+    return f"{feed}-letters"
+
+
 def _gate(state_dir: Path, feed: str) -> Path:
     return state_dir / f"erasing-{feed}.gate"
 

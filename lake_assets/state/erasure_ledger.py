@@ -191,6 +191,7 @@ class ErasureLedger:
         Raises:
             LakeError: the lake cannot be written.
         """
+        self.begin()
         folder = self._spans_folder(feed)
         self.lake.make_folder(folder)
         noted = [[*place, [list(one) for one in its]] for place, its in spans.items()]
