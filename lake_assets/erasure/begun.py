@@ -1,10 +1,11 @@
 """Removals that were begun and cut off: whoever erases next goes on with them, by places alone.
 
 Silver may have lost such rows while bronze has them still, and only the places that were noted tell
-that. So nobody else's erasure of the same rows is done before.
+that. So nobody else's erasure of the same rows is done before, and it needs neither values nor
+Spark.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from lake_assets.erasure.note import matching_of
 from lake_assets.erasure.remove import Removal
@@ -18,22 +19,16 @@ _BEGUN = (ErasureState.NOTED, ErasureState.FOUND, ErasureState.REMOVED)
 
 
 def begun_removals(
-    context: LakeContext, ledger: ErasureLedger, feeds: Sequence[Feed], known: Collection[str]
+    context: LakeContext, ledger: ErasureLedger, feeds: Sequence[Feed]
 ) -> Iterator[tuple[Erasure, list[Removal]]]:
     """By erasure that is not through, all rows whose places were noted.
-
-    Args:
-        context: reads.
-        ledger: of the lake.
-        feeds: all that are declared.
-        known: ids of erasures that the caller goes on with by itself.
 
     Raises:
         LakeError: the ledger cannot be read.
     """
     erasures = ledger.read()
     for erasure in erasures.every:
-        if erasure.state not in _BEGUN or erasure.id in known:
+        if erasure.state not in _BEGUN:
             continue
         spans = {feed.feed: ledger.spans_of(feed.feed, erasure.id) for feed in feeds}
         if not any(spans.values()) and not erasure.rows:
@@ -52,3 +47,11 @@ def begun_removals(
                 for feed in feeds
             ],
         )
+
+
+def told_of_unsearched(erasure: Erasure, tables: Sequence[str]) -> str:
+    """In words, what is left of one whose rows in some tables only its values tell."""
+    return (
+        f"erasure {erasure.id} was cut off before all places were known where its rows are, and "
+        f"rows of {', '.join(tables)} are told by values alone: ask for it again with its values"
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.source_offsets import furthest
 from lake_assets.erasure.backups import settle_backups
-from lake_assets.erasure.begun import begun_removals
+from lake_assets.erasure.begun import begun_removals, told_of_unsearched
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.find import texts_of
@@ -18,6 +18,7 @@ from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
 from lake_assets.erasure.pending import await_demux
 from lake_assets.erasure.requests import close_requests, make_table, open_requests
+from lake_assets.erasure.shrinking import shrinking_views
 from lake_assets.erasure.swept import swept_rows
 from lake_assets.erasure.take_out import TakenOut, TakeOut
 from lake_assets.erasure.wanted import Wanted
@@ -188,6 +189,8 @@ class _Run:
             noted += note(ledger, wanted, later, cuts if later is Later.KEEP else {}, key)
         if noted:
             self.tell("noted: rows that come from now on are judged by it")
+            for words in shrinking_views(self.feeds):
+                self.tell(words)
         return [*noted, *self._open(ledger, noted)] if self.request.is_again else noted
 
     def _open(self, ledger: ErasureLedger, noted: Sequence[Noted]) -> list[Noted]:
@@ -236,15 +239,17 @@ class _Run:
             )
             texts = [name for feed in self.feeds for name in texts_of(context, feed)]
             every: dict[str, Erasure] = {}
-            own = [one.erasure.id for one in noted]
-            for erasure, removals in begun_removals(context, ledger, self.feeds, own):
+            for erasure, removals in begun_removals(context, ledger, self.feeds):
                 every[erasure.id] = take_out.remove(erasure, removals, done.taken)
             for one in noted:
-                lacks_values = one.wanted is None and one.erasure.state is ErasureState.NOTED
+                erasure = every.get(one.erasure.id, one.erasure)
+                lacks_values = one.wanted is None and erasure.state is ErasureState.NOTED
                 is_searched = is_caught_up and not (lacks_values and texts)
-                every[one.erasure.id] = take_out.run(one, done.taken, is_searched=is_searched)
+                every[erasure.id] = take_out.run(
+                    replace(one, erasure=erasure), done.taken, is_searched=is_searched
+                )
                 if lacks_values and texts:
-                    done.left.append(_unsearched(one.erasure, texts))
+                    done.left.append(told_of_unsearched(one.erasure, texts))
             for erasure, removals in swept_rows(context, ledger, self.feeds):
                 every[erasure.id] = take_out.remove(erasure, removals, done.taken)
             done.erasures = [*every.values()]
@@ -281,13 +286,6 @@ class _Run:
         ]
         done.erasures = [replace(one, state=state) for one in own]
         ledger.write(erasures.with_changed(done.erasures))
-
-
-def _unsearched(erasure: Erasure, tables: Sequence[str]) -> str:
-    return (
-        f"erasure {erasure.id} was cut off before all places were known where its rows are, and "
-        f"rows of {', '.join(tables)} are told by values alone: ask for it again with its values"
-    )
 
 
 def ledger_of(context: LakeContext) -> ErasureLedger:
