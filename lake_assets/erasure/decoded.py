@@ -19,10 +19,11 @@ from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find import hides_values
 from lake_assets.erasure.find_values import naming, rows_where
-from lake_assets.erasure.lacking import lacks_rows
+from lake_assets.erasure.lacking import drops_rows, has_more_rows
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.endpoints import Endpoints
+from lake_assets.model.erasures import ErasureState
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import Spans
@@ -60,7 +61,10 @@ class Decoding:
             return {}
         is_text = bool(noted.matching.plain) and not any(map(_is_coded, noted.matching.plain))
         files: list[DataFile] = []
-        if hides_values(feed) or lacks_rows(self.context.lake, feed):
+        is_known = not noted.matching.plain and noted.erasure.state is not ErasureState.NOTED
+        # Of one whose places were all noted, only rows are new that streams left out.
+        lacks_rows = drops_rows(feed) or (not is_known and has_more_rows(self.context.lake, feed))
+        if hides_values(feed) or lacks_rows:
             files = (
                 self._with_texts(feed, bronze, noted, known) if is_text else active_files(bronze)
             )

@@ -8,22 +8,12 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from lake_assets.delta.log_history import open_table, rows_of
+from lake_assets.erasure.pending import untaken
 from lake_assets.model.expectations import Action
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.noted_change import silver_tables, tables_aside
 from lake_assets.storage.store import Store
-
-
-def lacks_rows(lake: Store, feed: Feed) -> bool:
-    """Whether a feed's silver lacks rows of bronze, or may by what is declared.
-
-    By their numbers: where each message is one row, bronze has no more than all others together.
-
-    Raises:
-        LakeError: a table cannot be read.
-    """
-    return drops_rows(feed) or _has_more(lake, feed)
 
 
 def drops_rows(feed: Feed) -> bool:
@@ -47,10 +37,17 @@ def _ages(feed: Feed) -> Iterator[timedelta]:
         yield feed.quarantine.retention
 
 
-def _has_more(lake: Store, feed: Feed) -> bool:
-    # Bronze first: what comes meanwhile comes to the others.
+def has_more_rows(lake: Store, feed: Feed) -> bool:
+    """Whether bronze has more rows that silver has taken than silver and what is beside it have.
+
+    Where a message is several rows, that tells little.
+
+    Raises:
+        LakeError: a table cannot be read.
+    """
+    # In this order: what streams add meanwhile makes nobody look in vain.
     raw = open_table(lake, bronze_of(feed.feed))
-    rows = 0 if raw is None else rows_of(raw)
+    rows = 0 if raw is None else rows_of(raw) - untaken(lake, feed)
     tables = [*silver_tables(lake, feed), *tables_aside(lake, feed), quarantine_of(feed.feed)]
     handles = (open_table(lake, table) for table in tables)
     return rows > sum(rows_of(handle) for handle in handles if handle is not None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lake_assets.erasure.lacking import drops_rows, lacks_rows
+from lake_assets.erasure.lacking import drops_rows, has_more_rows
 from lake_assets.model.feeds import Feed
 from lake_assets_tests.backup.lakes import QUARANTINE, UNO
 from lake_assets_tests.erasure.lakes import PeopledLake
@@ -46,7 +46,7 @@ def test_an_expectation_that_drops_rows_is_told():
 def test_rows_that_left_silver_are_told_by_their_number(settings, table):
     lake = PeopledLake(settings)
     lake.take("ann", "bob", refused="bad")
-    assert not lacks_rows(lake.store, PLAIN)
+    assert not has_more_rows(lake.store, PLAIN)
     lake.committer.delete(table, "true")
-    assert lacks_rows(lake.store, PLAIN)
+    assert has_more_rows(lake.store, PLAIN)
     lake.committer.close()
