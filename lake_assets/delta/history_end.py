@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.deletion_vectors import has_deleted_rows
 from lake_assets.delta.log_tail import actions_of, path_of
-from lake_assets.delta.shortened_log import ShortenedLog, shorten_log
+from lake_assets.delta.shortened_log import SIDECARS, ShortenedLog, shorten_log
 from lake_assets.delta.table_log import TableLog
 from lake_assets.delta.unused_files import files_below
 from lake_assets.errors import LakeError
@@ -158,7 +158,8 @@ def _listed(log: TableLog) -> Iterator[tuple[str, FileStat]]:
     yield from files_below(log, log.folder / _CHANGES, f"{_CHANGES}/")
     vectors = filter(_VECTOR.fullmatch, log.store.list_from(log.folder, "deletion_vector_"))
     staged = log.store.staged(log.folder / _LOG)
-    for path in (*vectors, *(f"{_LOG}/{name}" for name in staged)):
+    sidecars = (f"{SIDECARS}/{name}" for name in log.store.list_from(log.folder / _LOG / SIDECARS))
+    for path in (*vectors, *(f"{_LOG}/{name}" for name in (*staged, *sidecars))):
         stat = log.store.stat(log.data_file(path))
         if stat is not None:
             yield path, stat
@@ -173,7 +174,10 @@ def _old_files(
     keeps_vectors: bool,
 ) -> Iterator[OldFile]:
     named = {_place(log, path) for path in shortened.removed_in}
+    in_checkpoints = {f"{_LOG}/{SIDECARS}/{name}" for name in shortened.sidecars}
     for path, stat in listed.items():
+        if path in in_checkpoints:
+            continue
         # A vector is named by its number alone; it tells which rows are gone, and no values.
         if is_gone(path) and not (keeps_vectors and _VECTOR.fullmatch(path)):
             is_named = log.data_file(path) in named

@@ -32,7 +32,7 @@ _COPY = re.compile(r"(?:\d{20}\.)?(\d{20})\.(?:crc|compacted\.json)")
 """Of Spark: the checksum of a version, which may name all files with their statistics, and several
 commits in one. Readers that find none take the commits."""
 
-_SIDECARS = "_sidecars"
+SIDECARS = "_sidecars"
 """Folder of a log with what checkpoints of version 2 name."""
 
 
@@ -52,6 +52,9 @@ class ShortenedLog:
 
     left: list[str] = field(default_factory=list)
     """Names of files that could not be written again."""
+
+    sidecars: set[str] = field(default_factory=set)
+    """Names of files that checkpoints of version 2 name; also of those that went with theirs."""
 
 
 def shorten_log(
@@ -86,6 +89,9 @@ class _Shortening:
         if summed_up and not any(name.startswith(f"{self._newest:020}.") for name in summed_up):
             checkpoint()  # which needs none of those that are written again
         self._commits(self._old(names, _COMMIT))
+        # Checkpoints that were made meanwhile tell what commits told; that one too, of files that
+        # other engines removed.
+        names = list(self._log.names_from())
         for name in self._old(names, _CHECKPOINT):
             self._checkpoint(name)
         for name in self._old(names, _COPY):
@@ -156,24 +162,35 @@ class _Shortening:
         old = self._old(names, _CHECKPOINT_V2)
         old = [name for name in old if not name.startswith(f"{self._newest:020}.")]
         if not old:
+            self._note_sidecars()
             return
         first = min((int(name.split(".")[0]) for name in self._old(names, _COMMIT)), default=-1)
         if first != 0:
             self._done.left += old
+            self._note_sidecars()
             return
         named = {name for one in old for name in self._sidecars(one)}
         for name in old:
             self._delete(name)
-        rest = [n for n in self._log.names_from() if _CHECKPOINT_V2.fullmatch(n)]
-        for name in sorted(named.difference(*map(self._sidecars, rest))):
-            self._delete(f"{_SIDECARS}/{name}")
+        self._note_sidecars()
+        for name in sorted(named - self._done.sidecars):
+            self._delete(f"{SIDECARS}/{name}")
+        self._done.sidecars |= named
+
+    def _note_sidecars(self) -> None:
+        rest = filter(_CHECKPOINT_V2.fullmatch, self._log.names_from())
+        self._done.sidecars = {name for one in rest for name in self._sidecars(one)}
 
     def _sidecars(self, name: str) -> set[str]:
         content = self._log.store.get(self._log.file(name))
         if name.endswith(".json"):
             told = [action for kind, action in _actions(content) if kind == "sidecar"]
         else:
-            told = pq.read_table(pa.BufferReader(content), columns=["sidecar"])[0].to_pylist()
+            whole = pq.ParquetFile(pa.BufferReader(content))
+            names = [one for one in whole.schema_arrow.names if one == "sidecar"]
+            told = [
+                one for column in whole.read(columns=names).columns for one in column.to_pylist()
+            ]
         return {one["path"].rpartition("/")[2] for one in told if one}
 
     def _delete(self, name: str) -> None:

@@ -95,7 +95,7 @@ def _left(place: BackupPlace, settings: Settings, erasures: Sequence[Erasure]) -
         return
     told = ", ".join(f"{number} of {made_at}" for number, made_at in sorted(older))
     yield (
-        f"backups in {place} are from before it and have the rows still ({told}): run {_AGAIN} "
-        "--prune-backups once nothing else is left, which makes a new one and deletes them; a "
-        "restore of them obeys it"
+        f"backups in {place} are from before it and have the rows still ({told}): run "
+        "`lake-assets erase --again --prune-backups` once nothing else is left, which makes a new "
+        "one and deletes them; a restore of them obeys it"
     )

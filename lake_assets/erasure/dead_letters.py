@@ -22,15 +22,13 @@ from lake_assets.erasure.matching import Matching
 from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
+from lake_assets.sinks.erased_letters import ERASED as ERASED_LETTER
 from lake_assets.storage.store import Store
 
 _ORIGIN = OriginColumns(name="source", partition="partition", offset="offset")
 
 _TEXTS = ("request", "response", "reason", "key")
 """Columns that may quote what was sent."""
-
-_ERASED = "erased"
-"""Why a row is a dead letter whose reason quoted it."""
 
 
 def deliveries_in(lake: Store, feed: str) -> list[TableRef]:
@@ -104,7 +102,7 @@ def _touched(
         for name in texts:
             quotes |= _match(entries[name], patterns)
         # What was blanked before has nothing more to lose.
-        quotes &= ~_are(pc.equal(entries["reason"], _ERASED))
+        quotes &= ~_are(pc.equal(entries["reason"], ERASED_LETTER))
         is_view = _are(pc.starts_with(entries["table"], f"{Layer.GOLD.value}/"))
         found = _Found(quotes=quotes, is_its=is_view & _match(entries["source"], patterns))
         if (found.quotes | found.is_its).any():
@@ -124,7 +122,7 @@ def _without_texts(entries: pa.Table, found: _Found) -> pa.Table:
     for name in ("request", "response", "reason"):
         at = entries.schema.get_field_index(name)
         field = entries.schema.field(at)
-        instead = pa.scalar(_ERASED if name == "reason" else None, field.type)
+        instead = pa.scalar(ERASED_LETTER if name == "reason" else None, field.type)
         entries = entries.set_column(at, field, pc.if_else(mask, instead, entries[name]))
     return entries.filter(pa.array(~found.is_its))
 

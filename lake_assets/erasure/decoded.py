@@ -1,8 +1,8 @@
 """Rows that only decoding tells: of quarantine, of those that wait, and of bronze that are nowhere.
 
-An expectation that drops rows, a `select` that leaves the column out and a `mask` that hides it
-leave rows in bronze that silver does not tell of. Texts are looked for in payloads first: only
-files with such rows are decoded, and mostly there are none.
+A `select` that leaves the column out, a `mask` that hides it, and all by which silver lacks rows
+(`erasure.lacking`) leave rows in bronze that silver does not tell of. Texts are looked for in
+payloads first: only files with such rows are decoded, and mostly there are none.
 """
 
 import re
@@ -19,10 +19,11 @@ from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find import hides_values
 from lake_assets.erasure.find_values import naming, rows_where
+from lake_assets.erasure.lacking import drops_rows, has_more_rows
 from lake_assets.erasure.note import Noted
 from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.expectations import Action
+from lake_assets.model.erasures import ErasureState
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import Spans
@@ -60,7 +61,10 @@ class Decoding:
             return {}
         is_text = bool(noted.matching.plain) and not any(map(_is_coded, noted.matching.plain))
         files: list[DataFile] = []
-        if hides_rows(feed):
+        is_known = not noted.matching.plain and noted.erasure.state is not ErasureState.NOTED
+        # Of one whose places were all noted, only rows are new that streams left out.
+        lacks_rows = drops_rows(feed) or (not is_known and has_more_rows(self.context.lake, feed))
+        if hides_values(feed) or lacks_rows:
             files = (
                 self._with_texts(feed, bronze, noted, known) if is_text else active_files(bronze)
             )
@@ -85,12 +89,6 @@ class Decoding:
         log = log_of(self.context.lake, bronze_of(feed.feed))
         test = naming(patterns_of(noted.matching.plain))
         return rows_where(log, bronze, ["value"], test, origin_of(feed), known).files
-
-
-def hides_rows(feed: Feed) -> bool:
-    """Whether silver may lack rows of a person, or what tells whose they are."""
-    drops = any(one.action is Action.DROP for one in feed.expectations) or feed.where is not None
-    return drops or hides_values(feed)
 
 
 def _is_coded(value: str) -> bool:

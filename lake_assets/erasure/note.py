@@ -53,10 +53,11 @@ def note(
     """
     if not wanted:
         return []
+    wanted = [*map(ensure_sensible, wanted)]
     erasures, key = ledger.read(), ledger.ready_key()
     erasures = replace(erasures, key=key)
     noted = []
-    for one in map(ensure_sensible, wanted):
+    for one in wanted:
         digests = one.digests(key, _hidden(one, masking_key))
         open_one = next(
             (

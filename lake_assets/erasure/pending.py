@@ -57,6 +57,15 @@ def await_demux(
         time.sleep(_LOOK_EVERY_S)
 
 
+def untaken(lake: Store, feed: Feed) -> int:
+    """How many rows of bronze silver has not taken yet, at most.
+
+    Raises:
+        LakeError: a table cannot be read.
+    """
+    return _lacking(lake, feed, _bronze_ends(lake, feed))
+
+
 def _told(feed: str, count: int) -> str:
     return (
         f"feed {feed!r}: up to {count:,} rows of its source are not in silver yet, and nobody has "

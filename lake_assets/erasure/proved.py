@@ -21,6 +21,7 @@ from lake_assets.model.tables import ERASURE_REQUESTS, TableRef
 from lake_assets.settings.load import dagster_home
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
+from lake_assets.state.erasure_ledger import ERASING
 from lake_assets.state.files import turn
 from lake_assets.streams.noted_changes import REDO_TURN
 
@@ -65,10 +66,11 @@ def prove_erased(
             proof = look()
         if proof.is_clean and proof.is_whole:
             ids = {one.id for one in done.erasures}
-            found = ledger.read()
-            own = [one for one in found.every if one.id in ids]
-            done.erasures = [_proved(one, sought, key) for one in own]
-            ledger.write(found.with_changed(done.erasures))
+            with turn(settings.state_dir, ERASING):  # another erasure may have begun meanwhile
+                found = ledger.read()
+                own = [one for one in found.every if one.id in ids]
+                done.erasures = [_proved(one, sought, key) for one in own]
+                ledger.write(found.with_changed(done.erasures))
     return proof
 
 

@@ -5,11 +5,12 @@ all of them again, and finds less to do.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.source_offsets import furthest
 from lake_assets.erasure.backups import settle_backups
+from lake_assets.erasure.begun import begun_removals, told_of_unsearched
 from lake_assets.erasure.decoded import Decoding
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.find import texts_of
@@ -17,6 +18,7 @@ from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
 from lake_assets.erasure.pending import await_demux
 from lake_assets.erasure.requests import close_requests, make_table, open_requests
+from lake_assets.erasure.shrinking import shrinking_views
 from lake_assets.erasure.swept import swept_rows
 from lake_assets.erasure.take_out import TakenOut, TakeOut
 from lake_assets.erasure.wanted import Wanted
@@ -27,6 +29,7 @@ from lake_assets.model.erasures import Erasure, ErasureState, Later
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.settings.schema import Settings
+from lake_assets.silver.erasing import ensure_none_was
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.erasure_ledger import ERASING, ErasureLedger
 from lake_assets.state.files import turn, turn_if_free
@@ -36,6 +39,9 @@ from lake_assets.streams.noted_changes import REDO_TURN, finish_change, reproces
 
 _DEMUX_WITHIN_S = 300.0
 """Seconds for streams that run to take what bronze has."""
+
+_TELL_AFTER_S = 5.0
+"""Seconds of waiting for others after which that is told: most changes are over by then."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,8 +152,23 @@ class _Run:
 
     @contextmanager
     def _alone(self) -> Iterator[LakeContext]:
-        with open_lake(self.settings) as context, turn(self.settings.state_dir, REDO_TURN):
+        with open_lake(self.settings) as context, self._turn():
             yield context
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until nobody else changes tables beside the streams; tells so after a while."""
+        state_dir = self.settings.state_dir
+        with ExitStack() as held:
+            free = turn_if_free(state_dir, REDO_TURN, within_s=_TELL_AFTER_S)
+            if not held.enter_context(free):
+                self.tell(
+                    "this waits for another change of tables beside the streams (rebuild, requeue, "
+                    "restore or maintenance), however long that takes; whoever ends this may run "
+                    "it again"
+                )
+                held.enter_context(turn(state_dir, REDO_TURN))
+            yield
 
     def _noted(self, context: LakeContext, done: Erased) -> list[Noted]:
         asked = {self.request.later: list(self.request.wanted)}
@@ -157,6 +178,9 @@ class _Run:
             asked = {later: [*its] for later, its in found.asked.items()}
             done.unclear += found.unclear
         ledger, cuts = ledger_of(context), {}
+        if not ledger.read():
+            for feed in self.feeds:
+                ensure_none_was(context, feed)
         if asked.get(Later.KEEP):
             cuts = cuts_of(self.feeds, self.locate(), context.lake)
         key = self.settings.masking.key_bytes
@@ -165,6 +189,8 @@ class _Run:
             noted += note(ledger, wanted, later, cuts if later is Later.KEEP else {}, key)
         if noted:
             self.tell("noted: rows that come from now on are judged by it")
+            for words in shrinking_views(self.feeds):
+                self.tell(words)
         return [*noted, *self._open(ledger, noted)] if self.request.is_again else noted
 
     def _open(self, ledger: ErasureLedger, noted: Sequence[Noted]) -> list[Noted]:
@@ -177,10 +203,10 @@ class _Run:
         ]
 
     def _pass_fences(self, context: LakeContext) -> None:
-        with turn(self.settings.state_dir, REDO_TURN):
+        with self._turn():
             for feed in self.feeds:
                 finish_change(reprocess_journal(context.lake, feed), context, feed)
-                pass_fence(context, self.settings, feed)
+                pass_fence(context, self.settings, feed, self.tell)
 
     def _await_demux(self, context: LakeContext, noted: Sequence[Noted], done: Erased) -> bool:
         """Whether silver has all that it is to have, for all erasures together."""
@@ -197,7 +223,7 @@ class _Run:
         self, context: LakeContext, noted: Sequence[Noted], done: Erased, *, is_caught_up: bool
     ) -> None:
         ledger = ledger_of(context)
-        with turn(self.settings.state_dir, REDO_TURN):
+        with self._turn():
             decoding = Decoding(
                 settings=self.settings,
                 context=context,
@@ -213,12 +239,17 @@ class _Run:
             )
             texts = [name for feed in self.feeds for name in texts_of(context, feed)]
             every: dict[str, Erasure] = {}
+            for erasure, removals in begun_removals(context, ledger, self.feeds):
+                every[erasure.id] = take_out.remove(erasure, removals, done.taken)
             for one in noted:
-                lacks_values = one.wanted is None and one.erasure.state is ErasureState.NOTED
+                erasure = every.get(one.erasure.id, one.erasure)
+                lacks_values = one.wanted is None and erasure.state is ErasureState.NOTED
                 is_searched = is_caught_up and not (lacks_values and texts)
-                every[one.erasure.id] = take_out.run(one, done.taken, is_searched=is_searched)
+                every[erasure.id] = take_out.run(
+                    replace(one, erasure=erasure), done.taken, is_searched=is_searched
+                )
                 if lacks_values and texts:
-                    done.left.append(_unsearched(one.erasure, texts))
+                    done.left.append(told_of_unsearched(one.erasure, texts))
             for erasure, removals in swept_rows(context, ledger, self.feeds):
                 every[erasure.id] = take_out.remove(erasure, removals, done.taken)
             done.erasures = [*every.values()]
@@ -255,13 +286,6 @@ class _Run:
         ]
         done.erasures = [replace(one, state=state) for one in own]
         ledger.write(erasures.with_changed(done.erasures))
-
-
-def _unsearched(erasure: Erasure, tables: Sequence[str]) -> str:
-    return (
-        f"erasure {erasure.id} was cut off before all places were known where its rows are, and "
-        f"rows of {', '.join(tables)} are told by values alone: ask for it again with its values"
-    )
 
 
 def ledger_of(context: LakeContext) -> ErasureLedger:

@@ -16,7 +16,9 @@ from lake_assets.model.flows import origin_of
 from lake_assets.model.origins import Spans
 from lake_assets.model.tables import TableRef
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.state.erasing_fence import letters_of
 from lake_assets.state.erasure_ledger import ErasureLedger
+from lake_assets.streams.batch_under_way import while_no_batch
 
 
 @dataclass(kw_only=True, slots=True)
@@ -122,8 +124,15 @@ class TakeOut:
         return self.decoding.rows(feed, noted, known) if self.decoding else {}
 
     def _erase_letters(self, removal: Removal, done: TakenOut) -> None:
-        committer = self.context.committer
-        for table in deliveries_in(self.context.lake, removal.feed.feed):
+        committer, tables = (
+            self.context.committer,
+            deliveries_in(self.context.lake, removal.feed.feed),
+        )
+        if tables:
+            # Whoever records letters from here on knows where the rows were.
+            with while_no_batch(self.ledger.state_dir, letters_of(removal.feed.feed), self.tell):
+                pass
+        for table in tables:
             given = (removal.spans, removal.matching, removal.erasure)
             count = erase_letters(committer, table, *given)
             done.letters += count

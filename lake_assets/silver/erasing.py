@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from lake_assets.delta.origins import Within
+from lake_assets.delta.table_log import log_of
+from lake_assets.errors import LakeError
 from lake_assets.model.erasures import Erasures, Later
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
@@ -21,7 +23,7 @@ class Erasing:
         """Nothing is looked at yet."""
         self._feed, self._context = feed, context
         self._fresh = FreshErasures(ledger=context.erasures, feed=feed.feed)
-        self._seen = FeedErasures()
+        self._seen: FeedErasures | None = None
         self._eraser: RowEraser | None = None
 
     def look(self) -> RowEraser | None:
@@ -31,11 +33,16 @@ class Erasing:
             LakeError: the erasures cannot be read, so that no row may be taken.
         """
         found = self._fresh.look()
-        if found and found is not self._seen:
+        if found is self._seen:
+            return self._eraser if found else None
+        if found:
             table, columns = erased_of(self._feed.feed), erased_schema(self._feed.source.origin)
             owners = {table: Owner(feed=self._feed.feed)}
             self._context.committer.create({table: columns}, owners=owners)
-            self._seen, self._eraser = found, self._eraser_of(found)
+            self._eraser = self._eraser_of(found)
+        else:
+            ensure_none_was(self._context, self._feed)
+        self._seen = found
         return self._eraser if found else None
 
     def _eraser_of(self, found: FeedErasures) -> RowEraser:
@@ -59,4 +66,20 @@ class Erasing:
                 for one, cuts in own
                 if cuts or one.later is Later.DROP
             ),
+        )
+
+
+def ensure_none_was(context: LakeContext, feed: Feed) -> None:
+    """Make sure that nobody's rows of a feed were ever erased, of a lake that knows of nobody.
+
+    Raises:
+        LakeError: some were, so the ledger was there, and is not any more.
+    """
+    table = erased_of(feed.feed)
+    if context.erasures is not None and log_of(context.lake, table).exists():
+        raise LakeError(
+            str(context.erasures.file),
+            f"is gone: {table.name} tells that rows were erased, not whose",
+            "Put the folder back from a backup of the lake, and the streams go on; or delete that "
+            "table, if nobody is to stay erased",
         )

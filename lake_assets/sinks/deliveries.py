@@ -29,6 +29,7 @@ from lake_assets.model.tables import Layer, TableRef
 from lake_assets.parquet.data_file import write_file
 from lake_assets.sinks.base import IDENTITY, Outcome
 from lake_assets.sinks.entries import SCHEMA, entries_of
+from lake_assets.sinks.erased_letters import without_erased
 from lake_assets.sinks.gained import digest_number
 from lake_assets.sinks.row_hashes import RowBag, hash_rows
 from lake_assets.spark.lake_context import LakeContext
@@ -174,13 +175,15 @@ class Deliveries:
     def _commit(self, batch: int, outcomes: Sequence[Outcome], notes: Sequence[Batch]) -> None:
         self._commits += 1
         self._context.committer.flush()
-        commit = Commit(
-            table=self.table,
-            files=self._written(batch, outcomes),
-            info={"rows": str(sum(one.call.rows.num_rows for one in outcomes))},
-            transactions=notes,
-        )
-        if self._context.committer.append([commit], Batch(_COMMITS, self._commits)):
+        with without_erased(self._context.erasures, self.table, outcomes) as recorded:
+            commit = Commit(
+                table=self.table,
+                files=self._written(batch, recorded),
+                info={"rows": str(sum(one.call.rows.num_rows for one in outcomes))},
+                transactions=notes,
+            )
+            is_there = self._context.committer.append([commit], Batch(_COMMITS, self._commits))
+        if is_there:
             fact = "another process delivers for the same sink: a commit was there already"
             raise CommitConflictError(self.table.name, fact, "Let one of them do it")
         self._told |= {note.app_id: note.version for note in notes}

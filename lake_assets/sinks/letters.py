@@ -23,7 +23,9 @@ from lake_assets.model.tables import Layer, TableRef
 from lake_assets.sinks.base import IDENTITY, Call, Outcome, Target
 from lake_assets.sinks.calls import key_of, origin_tuples, rows_under
 from lake_assets.sinks.entries import entries_of
+from lake_assets.sinks.erased_letters import without_erased
 from lake_assets.sinks.following import Following
+from lake_assets.state.erasure_ledger import ErasureLedger
 
 _AT_ONCE = 20_000
 """Rows of letters that are looked up together: a look reads each file that may have some."""
@@ -98,6 +100,9 @@ class Redelivery:
     """Of the sink, in its lake."""
 
     letters: Sequence[Letter]
+    ledger: ErasureLedger | None = None
+    """Whose rows letters are not to quote."""
+
     missing: int = 0
     """Rows so far that are not there any more, or not wanted by now: they stay letters."""
 
@@ -151,14 +156,15 @@ class Redelivery:
             CommitConflictError: others rewrite the table all the time.
             LakeError: the table cannot be written.
         """
+        with without_erased(self.ledger, self.table, outcomes) as recorded:
 
-        def plan(rewrite: Rewrite) -> None:
-            left = self._without(outcomes, rewrite.removed)
-            for entries in (*left, *self._entries(outcomes)):
-                rewrite.write(entries)
+            def plan(rewrite: Rewrite) -> None:
+                left = self._without(recorded, rewrite.removed)
+                for entries in (*left, *self._entries(recorded)):
+                    rewrite.write(entries)
 
-        step = "Send the dead letters again later"
-        rewrite_files(self.committer, self.table, plan, next_step=step)
+            step = "Send the dead letters again later"
+            rewrite_files(self.committer, self.table, plan, next_step=step)
 
     def _without(self, outcomes: Sequence[Outcome], removed: list[DataFile]) -> Iterator[pa.Table]:
         """What stays of each file that has letters of these calls; the file is noted."""

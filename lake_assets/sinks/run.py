@@ -118,7 +118,7 @@ class SinkRun:
             LakeError: the table of its deliveries cannot be read or written.
         """
         self._feed, self._sink, self._lake = feed, sink, context.lake
-        self._committer = context.committer
+        self._committer, self._ledger = context.committer, context.erasures
         note = settings.state_dir / "sinks" / f"{feed.feed}-{sink.name}.json"
         self._identity = f"{lake_id(settings)}/{feed.feed}/{sink.name}"
         self._target = target_of(sink, secret_of, outside.endpoints)
@@ -214,7 +214,7 @@ class SinkRun:
                 deque(islice(whole, _WHOLE_BEFORE), maxlen=0)
             letters = letters_in(committer, self._deliveries.table)
             told = (self._following, self._target, self._identity, letters)
-            again = Redelivery(committer, self._deliveries.table, *told)
+            again = Redelivery(committer, self._deliveries.table, *told, ledger=self._ledger)
 
             def record(outcomes: Sequence[Outcome]) -> None:
                 again.record(outcomes)

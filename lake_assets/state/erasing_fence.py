@@ -5,11 +5,12 @@ Whoever erases notes the erasure, then waits for all of them to leave once: from
 that is under way, and each that comes, was planned by it.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from lake_assets.runtime.file_lock import lock, shared_lock
+from lake_assets.runtime.file_lock import lock, shared_lock, try_lock
 
 
 @contextmanager
@@ -26,10 +27,33 @@ def while_planned(state_dir: Path, feed: str) -> Iterator[None]:
 
 
 @contextmanager
-def while_none_is_planned(state_dir: Path, feed: str) -> Iterator[None]:
-    """Wait until no batch of a feed is under way, and keep others from being planned meanwhile."""
-    with lock(_gate(state_dir, feed)), lock(_fence(state_dir, feed)):
-        yield
+def while_none_is_planned(state_dir: Path, feed: str, *, within_s: float) -> Iterator[bool]:
+    """Wait until no batch of a feed is under way, and keep others from being planned meanwhile.
+
+    Args:
+        state_dir: of the lake.
+        feed: whose streams.
+        within_s: seconds after which it is given up: a process that stands still leaves never.
+
+    Yields:
+        Whether none is under way.
+    """
+    until = time.monotonic() + within_s
+    with try_lock(_gate(state_dir, feed), within_s=within_s) as is_first:
+        left_s = max(0.0, until - time.monotonic())
+        if not is_first:
+            yield False
+            return
+        with try_lock(_fence(state_dir, feed), within_s=left_s) as are_gone:
+            yield are_gone
+
+
+def letters_of(feed: str) -> str:
+    """In the place of a feed: the fence of its sinks, who hold it while they record dead letters.
+
+    No name of a feed has a `-`.
+    """
+    return f"{feed}-letters"
 
 
 def _gate(state_dir: Path, feed: str) -> Path:

@@ -71,6 +71,7 @@ class ErasureLedger:
             every = tuple(_erasure(one) for one in noted["erasures"])
             fingerprint = noted["key"]
         except FileNotFoundError:
+            self._ensure_none_was()
             return Erasures()
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise LakeError(
@@ -78,6 +79,8 @@ class ErasureLedger:
                 f"is damaged ({problem}), so it cannot be told whose rows are erased",
                 "Put it back from a backup of the lake; the streams go on then",
             ) from problem
+        if not every:
+            return Erasures()
         try:
             key = self._known_key()
         except FileNotFoundError as problem:
@@ -95,6 +98,25 @@ class ErasureLedger:
                 "Set the key by which rows were erased, or put that file back",
             )
         return Erasures(key, every)
+
+    def _ensure_none_was(self) -> None:
+        """Make sure that a ledger which is not there never was: `begin` is what comes first."""
+        if self.lake.stat(self.key_file) is not None or self.notes():
+            raise LakeError(
+                str(self.file),
+                "is gone, and what lies beside it tells that rows were erased, not whose",
+                "Put it back from a backup of the lake; the streams go on then",
+            )
+
+    def begin(self) -> None:
+        """Have a ledger of nobody, if there is none, before anything else of erasures is there.
+
+        Raises:
+            LakeError: there was one and it is gone, or the lake cannot be written.
+        """
+        if self.lake.stat(self.file) is None:
+            self._ensure_none_was()
+            self.write(Erasures())
 
     def write(self, erasures: Erasures) -> None:
         """Put all erasures in the place of those that were there, in one step for readers.
@@ -169,6 +191,7 @@ class ErasureLedger:
         Raises:
             LakeError: the lake cannot be written.
         """
+        self.begin()
         folder = self._spans_folder(feed)
         self.lake.make_folder(folder)
         noted = [[*place, [list(one) for one in its]] for place, its in spans.items()]
@@ -195,7 +218,7 @@ class ErasureLedger:
             return self.key
         with suppress(FileNotFoundError):
             return self._known_key()
-        self.lake.make_folder(self.lake.root / FOLDER)
+        self.begin()
         self.lake.put_if_absent(self.key_file, secrets.token_hex(_KEY_BYTES).encode())
         self.lake.sync(self.key_file)
         return self._known_key()
@@ -209,7 +232,7 @@ class ErasureLedger:
         with suppress(FileNotFoundError):
             if self._known_key() == key:
                 return
-        self.lake.make_folder(self.lake.root / FOLDER)
+        self.begin()
         with self.lake.open_for_writing(self.key_file, durable=True) as stream:
             stream.write(key)
         self.lake.sync(self.key_file)

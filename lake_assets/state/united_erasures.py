@@ -49,6 +49,8 @@ def unite(ledger: ErasureLedger, others: Sequence[ErasureLedger]) -> Erasures:
         LakeError: as `united`, and nothing was written then; or the ledger cannot be written.
     """
     every = united(ledger, others)
+    if every:
+        ledger.begin()
     for other in others:
         for feed, name in other.notes():
             before = ledger.spans_of(feed, name)

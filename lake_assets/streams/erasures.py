@@ -3,6 +3,7 @@
 What the fence is for is `state.erasing_fence`'s.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from lake_assets.delta.commit_journal import journal_of
@@ -15,22 +16,34 @@ from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.recovery import Recovery
 from lake_assets.spark.lake_context import LakeContext
-from lake_assets.state.erasing_fence import while_none_is_planned
 from lake_assets.state.files import ensure_writable
+from lake_assets.streams.batch_under_way import while_no_batch
 from lake_assets.streams.current_position import unheard
 from lake_assets.streams.deduplication_turn import DEMUX, deduplication_turn
 from lake_assets.streams.demux_loop import tables_of_silver
 from lake_assets.streams.noted_changes import reprocess_journal
 
 
-def pass_fence(context: LakeContext, settings: Settings, feed: Feed) -> None:
+def pass_fence(
+    context: LakeContext,
+    settings: Settings,
+    feed: Feed,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
     """Return when no batch of a feed can be committed that knew the erasures as they were before.
 
     A batch, or a change beside the streams, that was cut off and is noted is finished, or it is
     undone where it cannot be. Needs no Spark. To be called once what is to be obeyed is noted, by
     the holder of `REDO_TURN`, since that alone may finish changes.
 
+    Args:
+        context: commits.
+        settings: where the state is.
+        feed: whose streams.
+        tell: told whom this waits for.
+
     Raises:
+        ErasureError: a batch does not end.
         StreamError: the feed's tables do not fit together.
         LakeError: the lake cannot be read or written, or a change cannot be finished.
     """
@@ -38,7 +51,7 @@ def pass_fence(context: LakeContext, settings: Settings, feed: Feed) -> None:
     ensure_writable(state_dir)
     if context.erasures is not None:
         context.erasures.touch()  # whoever noted them may have died before it told the streams
-    with while_none_is_planned(state_dir, feed.feed):
+    with while_no_batch(state_dir, feed.feed, tell):
         finish(reprocess_journal(context.lake, feed), context.committer)
         _settle(context, state_dir, feed)
 

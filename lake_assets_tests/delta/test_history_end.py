@@ -330,10 +330,41 @@ class TestWhatOtherEnginesLeave:
         other.open().create_checkpoint()
         named = {"sidecar": {"path": "one.parquet", "sizeInBytes": 1, "modificationTime": 1}}
         (log / f"{1:020}.checkpoint.{name}.json").write_text(json.dumps(named))
-        self.ended(other)
         # Of the other nobody says whose it is: a checkpoint that is being written names it last.
-        assert holders(files_of(folder), PERSON) == ["_delta_log/_sidecars/two.parquet"]
+        lost = "_delta_log/_sidecars/two.parquet"
+
+        def in_use(files):
+            return {file.path: "new" for file in files if not file.is_named}
+
+        assert [one.path for one in end_history(other, other.open, in_use).left] == [lost]
+        assert holders(files_of(folder), PERSON) == [lost]
         assert other.open().version() == 3
+        self.ended(other)
+        assert holders(files_of(folder), PERSON) == []
+
+    def test_sidecars_stay_that_a_checkpoint_names_which_stays(self, other, folder):
+        log = folder / "_delta_log"
+        other.open(1).create_checkpoint()
+        (log / f"{0:020}.json").unlink()
+        (log / "_sidecars").mkdir()
+        (log / "_sidecars" / "one.parquet").write_bytes(b"x")
+        named = {"sidecar": {"path": "one.parquet", "sizeInBytes": 1, "modificationTime": 1}}
+        name = f"{0:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
+        (log / name).write_text(json.dumps(named))
+        self.ended(other)
+        assert (log / "_sidecars" / "one.parquet").exists()
+
+    def test_what_others_tell_of_files_that_they_remove_is_in_no_checkpoint(self, other, folder):
+        other.open(2).create_checkpoint()
+        file = folder / "_delta_log" / f"{3:020}.json"
+        actions = [json.loads(line) for line in file.read_text().splitlines()]
+        for action in actions:
+            if "remove" in action:
+                action["remove"]["stats"] = json.dumps({"maxValues": {"gamer": PERSON}})
+        file.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+        self.ended(other)
+        assert (folder / "_delta_log" / f"{3:020}.checkpoint.parquet").exists()
+        assert holders(files_of(folder), PERSON) == []
 
     def test_those_whose_commits_are_forgotten_are_left(self, other, folder):
         other.open(1).create_checkpoint()

@@ -122,6 +122,16 @@ class TestDropped:
         assert everything(lake, ANN) == []
 
 
+def test_rows_that_silver_has_no_longer_leave_bronze(lake, send, forget):
+    send(("uno", ANN), ("uno", BOB))
+    lake.stream()
+    with lake.pipeline() as pipeline:  # as for their age, or by hand
+        pipeline.context.committer.delete(silver_of("uno"), f"gamer_id = '{ANN}'")
+    done = forget(ANN)
+    assert done.taken.rows == {bronze_of("games").name: 1}
+    assert everything(lake, ANN) == []
+
+
 def test_rows_that_come_later_are_left_out_or_kept_as_it_was_asked(lake, send, forget):
     send(("uno", ANN), ("uno", BOB))
     lake.stream()

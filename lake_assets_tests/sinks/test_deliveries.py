@@ -1,5 +1,6 @@
 """What sinks record, and the upkeep of it, without any sink that runs."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,9 @@ from lake_assets.maintenance.run import maintain
 from lake_assets.model.tables import deliveries_of
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.sinks.deliveries import Deliveries, Progress
+from lake_assets.sinks.erased_letters import without_erased
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.state.erasing_fence import letters_of, while_none_is_planned
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.sample import gold_of, silver_of
@@ -105,3 +108,27 @@ def test_entries_of_a_view_that_the_sink_followed_once_are_not_read(settings, de
         again = Deliveries(context, TABLE)
     before, own = again.is_recorded(outcome(2).call.rows, 2)
     assert (before.tolist(), own.tolist()) == ([True], [False])
+
+
+def test_a_letter_of_a_row_that_was_erased_meanwhile_quotes_nothing(settings, deliveries):
+    """Its call was made before."""
+    quoting = replace(outcome(1, is_delivered=False), reason="no ann", request="ann")
+    other = replace(outcome(2, is_delivered=False), reason="no bob", request="bob")
+    with open_lake(settings) as context:
+        context.erasures.record("games", "one", {("t", 0): [(1, 2)]})
+    deliveries.record(1, [quoting, other, outcome(3)], None)
+    told = {row["offset"]: (row["reason"], row["request"]) for row in recorded(settings, FEED)}
+    assert told == {1: ("erased", None), 2: ("no bob", "bob"), 3: (None, None)}
+
+
+def test_who_erases_waits_for_letters_that_are_being_recorded(settings):
+    letter = outcome(1, is_delivered=False)
+
+    def is_passed():
+        fence = while_none_is_planned(settings.state_dir, letters_of("games"), within_s=0.1)
+        with fence as passed:
+            return passed
+
+    with open_lake(settings) as context, without_erased(context.erasures, TABLE, [letter]):
+        assert not is_passed()
+    assert is_passed()
