@@ -7,13 +7,14 @@ in memory that `benchmarks` uses, has after a kill what it had confirmed before.
 
 import subprocess
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import psutil
 
+from benchmarks.beside import beside
 from benchmarks.fetched_jar import fetched_jar
 from benchmarks.s3proxy import JAR
 from faults.toxic_proxy import Address
@@ -51,6 +52,8 @@ class Server:
     ) -> None:
         """Know how; nothing is started yet."""
         self.service, self.ports, self.log = service, ports, folder.with_suffix(".log")
+        self.front: Address | None = None
+        """Where it is better asked, if there is such a place; it ends after the server."""
         self._folder, self._java, self._jars = folder, java, jars
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
@@ -59,7 +62,7 @@ class Server:
     @property
     def address(self) -> Address:
         """Where those find it that do not go through the proxy."""
-        return LOOPBACK, self.ports[0]
+        return self.front or (LOOPBACK, self.ports[0])
 
     @property
     def pids(self) -> list[int]:
@@ -130,6 +133,21 @@ def _store_answers(port: int) -> bool:
     with suppress(httpx.HTTPError):
         return httpx.get(f"http://{LOOPBACK}:{port}/", timeout=3, trust_env=False).is_success
     return False
+
+
+@contextmanager
+def store_front(folder: Path, port: int) -> Iterator[Address]:
+    """The way to a store that is over a folder, on which it does as S3 does.
+
+    S3Proxy looks whether a file is there, and then puts it; and a list that it makes while a file
+    is put or deleted ends there, so that it may say of a table that there is none. Here writes and
+    lists come to it one by one.
+
+    Raises:
+        StreamError: there is no such way.
+    """
+    with beside("benchmarks.far_away", folder, port, 0.0, "lists") as front:
+        yield LOOPBACK, front
 
 
 def make_bucket(port: int, name: str) -> None:
