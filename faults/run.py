@@ -38,8 +38,8 @@ _RECOVERS_WITHIN_S = 300.0
 """From a fault's end to the first row that came after it: then the run has failed. Dagster's
 supervisor looks every few seconds and waits longer after each death."""
 
-_CATCHES_UP_WITHIN_S = 300.0
-"""From the load's end to its last row, and from there to gold."""
+_CATCHES_UP_WITHIN_S = 600.0
+"""From the load's end to its last row, and from there to gold, also beside a rebuild of gold."""
 
 _LOAD_ENDS_WITHIN_S = 240.0
 
@@ -246,13 +246,17 @@ def _finish(stack: Stack, run: Run, watch: Watch, report: VenueReport, log: Log)
 
 
 def _wait(is_there: Callable[[], bool], what: str, within_s: float, watch: Watch) -> None:
+    """Wait; what takes long to see is looked for more rarely, since streams want the machine."""
     deadline = time.monotonic() + within_s
-    while not is_there():
+    while True:
+        began = time.monotonic()
+        if is_there():
+            return
         _ensure_watched(watch)
         if time.monotonic() > deadline:
             fact = f"has not come to {what} within {within_s:.0f} s ({watch.waiting} events wait: "
             raise StreamError("the lake", f"{fact}{watch.examples()})", "See the logs")
-        time.sleep(0.5)
+        time.sleep(max(0.5, time.monotonic() - began))
 
 
 def _ensure_watched(watch: Watch) -> None:

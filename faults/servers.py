@@ -5,6 +5,7 @@ and the registry are the embedded ones; the store is S3Proxy over a folder, whic
 in memory that `benchmarks` uses, has after a kill what it had confirmed before.
 """
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,9 @@ from lake_assets.settings.schema import RuntimeSettings
 _STARTS_WITHIN_S = 120.0
 
 _LOOKS_EVERY_S = 0.1
+
+_UNFINISHED = re.compile(r".+\.\w+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What S3Proxy calls a file that is being put, until all of it is there."""
 
 _S3PROXY = """
 s3proxy.authorization=none
@@ -118,11 +122,14 @@ def store_service(runtime: RuntimeSettings) -> Service:
 
     def prepare(folder: Path, java: Java, jars: tuple[Path, ...], ports: Ports) -> list[str]:
         del jars
-        (folder / "objects").mkdir(exist_ok=True)
+        objects = folder / "objects"
+        objects.mkdir(exist_ok=True)
+        # What a kill left half put is no object, and each list would fail by it.
+        for path in objects.rglob("*-*"):
+            if _UNFINISHED.fullmatch(path.name):
+                path.unlink()
         told = folder / "s3proxy.conf"
-        told.write_text(
-            _S3PROXY.format(host=LOOPBACK, port=ports[0], folder=folder.absolute() / "objects")
-        )
+        told.write_text(_S3PROXY.format(host=LOOPBACK, port=ports[0], folder=objects.absolute()))
         heap = ("-Xmx384m", "-XX:+UseSerialGC", "-DLOG_LEVEL=warn")
         return [str(java.executable), *heap, "-jar", str(jar), "--properties", str(told)]
 

@@ -134,6 +134,8 @@ class Work:
 
     def _erasure(self) -> tuple[str, ...] | None:
         """Of a player who plays no more: all of the player's events were acknowledged before."""
+        # Its own chance: how much it draws does not change what comes after it.
+        chance = Random(self.random.randrange(2**32))  # noqa: S311 - need not be secret
         events = [event for event in self.acked() if event.gamer]
         newest = max((window_of(event.gamer) for event in events), default=0)
         gone = self.erased | self.doubtful
@@ -142,7 +144,7 @@ class Work:
         )
         if not past:
             return None
-        who = self.random.choice(past)
+        who = chance.choice(past)
         return _erasure_of(who)
 
     def _asked_to_erase(self, arguments: tuple[str, ...]) -> set[str]:

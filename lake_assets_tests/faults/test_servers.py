@@ -5,6 +5,8 @@ import socket
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import psutil
@@ -134,11 +136,19 @@ def test_a_store_lists_all_while_others_write_and_has_after_a_kill_what_it_had(s
             with writing(url) as written:
                 lists = [client.get(f"{url}?list-type=2&prefix=log/").text for _ in range(40)]
             assert len(written) > 10
-        assert {tuple(re.findall("<Key>(.*?)</Key>", text)) for text in lists} == {tuple(OBJECTS)}
+        assert {keys_in(text) for text in lists} == {tuple(OBJECTS)}
         os.kill(store.pids[0], signal.SIGKILL)
         wait_for(lambda: store.pids == [], "its end", within_s=10)
+        # As it calls what is being put when it is killed; each list would fail by it.
+        (left,) = tmp_path.rglob(Path(OBJECTS[1]).name)
+        left.with_name(f"{left.name}-{uuid4()}").write_bytes(b"half")
         store.start()
         assert page_of(port, f"lake/{OBJECTS[0]}") == "again"
+        assert keys_in(page_of(port, "lake?list-type=2&prefix=log/")) == tuple(OBJECTS)
+
+
+def keys_in(text):
+    return tuple(re.findall("<Key>(.*?)</Key>", text))
 
 
 @contextmanager
