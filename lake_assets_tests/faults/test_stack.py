@@ -109,12 +109,12 @@ def make(tmp_path, settings):
 
 
 def wait_until_up(stack):
-    for one in stack.kept:
-        wait_for(
-            lambda one=one: one.output.exists() and "up" in one.output.read_text(),
-            f"the start of {one.name}",
-            within_s=30,
-        )
+    outputs = [one.output for one in stack.kept]
+    wait_for(lambda: all(map(says_up, outputs)), "their start", within_s=30)
+
+
+def says_up(output):
+    return output.exists() and "up" in output.read_text()
 
 
 def test_processes_are_known_by_role_and_a_server_that_was_killed_is_restored(make):
