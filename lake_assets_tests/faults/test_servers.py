@@ -19,6 +19,7 @@ from lake_assets.runtime.java import find_java
 from lake_assets.services.service import LOOPBACK, Service
 from lake_assets.settings.load import child_environment, load_settings
 from lake_assets.settings.schema import Settings
+from lake_assets_tests.conftest import QUICK_JAVA
 from lake_assets_tests.e2e.dev import wait_for
 
 SAYS_ITS_PID = """
@@ -57,7 +58,7 @@ def server(tmp_path):
     made = []
 
     def make(of, java=None):
-        environment = child_environment(Settings())
+        environment = {**child_environment(Settings()), "JDK_JAVA_OPTIONS": QUICK_JAVA}
         made.append(Server(of, tmp_path / of.name, java, (), ports_for(of), environment))
         return made[-1]
 
