@@ -3,7 +3,9 @@
 `python -m benchmarks.far_away FILE PORT LATENCY_S` listens at a port that it writes into FILE. What
 goes to the server waits; its answers do not, so that each request takes so much longer. S3Proxy
 looks whether a file is there, and then puts it: here writes come to it one by one, and whole: it
-hangs up on who still sends what it refuses, and its answer may be lost by that.
+hangs up on who still sends what it refuses, and its answer may be lost by that. Over a folder it
+leaves out of a list what comes after a file that is being put or deleted: with a further argument,
+`lists`, lists and deletions come to it one by one with the writes, as well.
 """
 
 import asyncio
@@ -16,12 +18,18 @@ from pathlib import Path
 _BYTES = 64 * 1024
 """Passed on at once."""
 
+_WRITE = re.compile(rb"PUT ")
+
+_WRITE_OR_LIST = re.compile(rb"PUT |POST |DELETE |GET [^ ]*[?&](list-type|delimiter|prefix)=")
+
 
 class _Connection:
     """One client's connection, which has one request at a time."""
 
-    def __init__(self, latency_s: float, writing: asyncio.Lock) -> None:
-        self._latency_s, self._writing = latency_s, writing
+    def __init__(
+        self, latency_s: float, writing: asyncio.Lock, comes_alone: re.Pattern[bytes]
+    ) -> None:
+        self._latency_s, self._writing, self._comes_alone = latency_s, writing, comes_alone
         self._answered = asyncio.Event()
         self._answered.set()
         self._is_over = False
@@ -35,7 +43,7 @@ class _Connection:
             while True:
                 due, piece = await pieces.get()
                 await asyncio.sleep(max(0.0, due - clock()))
-                if piece.startswith(b"PUT "):
+                if self._comes_alone.match(piece):
                     piece = await _whole(piece, pieces.get)
                     if piece:
                         await self._writing.acquire()
@@ -97,8 +105,9 @@ def _is_cut(head: bytes, _: bytes, body: bytes) -> bool:
     return length is not None and len(body) < int(length[1])
 
 
-async def _serve(file: Path, port: int, latency_s: float) -> None:
+async def _serve(file: Path, port: int, latency_s: float, more: str = "") -> None:
     writing = asyncio.Lock()
+    comes_alone = _WRITE_OR_LIST if more == "lists" else _WRITE
 
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -106,7 +115,7 @@ async def _serve(file: Path, port: int, latency_s: float) -> None:
         except OSError:
             writer.close()
             return
-        made = _Connection(latency_s, writing)
+        made = _Connection(latency_s, writing, comes_alone)
         await asyncio.gather(made.requests(reader, to_server), made.answers(from_server, writer))
 
     server = await asyncio.start_server(connect, "127.0.0.1", 0, backlog=1024)
@@ -117,4 +126,4 @@ async def _serve(file: Path, port: int, latency_s: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))
+    asyncio.run(_serve(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), *sys.argv[4:]))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from random import Random
 
-from benchmarks.beside import beside
 from benchmarks.standalone import Cluster, run_cluster
 from faults.clock import Clock, cannot_step
 from faults.dagster_processes import dagster_processes
@@ -15,7 +14,7 @@ from faults.kept import Kept
 from faults.lake import BUCKET, in_a_bucket, on_a_cluster, settings_of, store_options
 from faults.network import broker_behind
 from faults.process_table import PART, RUN, SERVER, end_all
-from faults.servers import Server, make_bucket, ports_for, store_service
+from faults.servers import Server, make_bucket, ports_for, store_front, store_service
 from faults.stack import CORES, ROOT, WORKERS, Asked, Log, Stack, environment_of
 from faults.toxic_proxy import Address, ToxicProxy
 from lake_assets.runtime.command_line import command_line
@@ -124,9 +123,8 @@ def _led(asked: Asked, role: str, server: Server) -> Iterator[Address]:
         yield LOOPBACK, server.ports[-1]
     elif role == "store":
         make_bucket(server.ports[0], BUCKET)
-        # S3Proxy looks whether a file is there, and then puts it: writes are to come one by one.
-        with beside("benchmarks.far_away", asked.folder, server.ports[0], 0.0) as port:
-            yield LOOPBACK, port
+        with store_front(asked.folder, server.ports[0]) as server.front:
+            yield server.front
     else:
         yield server.address
 

@@ -65,7 +65,7 @@ def faults(
     ] = None,
     keep: Annotated[
         Path | None,
-        typer.Option(help="Keep logs, lake and journal in this folder.", show_default=False),
+        typer.Option(help="Keep logs and journal in this folder.", show_default=False),
     ] = None,
 ) -> None:
     """Load a lake, break what it runs on, and count what came of each event.

@@ -24,6 +24,8 @@ _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
 _OTHER_CHECKPOINT = re.compile(r"\d{20}\.checkpoint\..*")
 
+_LAST = "_last_checkpoint"
+
 _READS_AT_ONCE = 8
 """A store answers in milliseconds, and small files are many."""
 
@@ -53,6 +55,13 @@ def tables_in(files: Sequence[FileThere]) -> list[str]:
     """The folders that have a log."""
     marked = (one.path.partition(f"/{LOG}/") for one in files if f"/{LOG}/" in one.path)
     return sorted({folder for folder, _, _ in marked})
+
+
+def is_of_log(path: str) -> bool:
+    """Whether a file of a table is one that a log of the protocol has."""
+    folder, _, name = path.rpartition("/")
+    kinds = (_COMMIT, _CHECKPOINT)
+    return folder == LOG and (name == _LAST or any(kind.fullmatch(name) for kind in kinds))
 
 
 def replay(place: Place, name: str) -> Table:

@@ -70,9 +70,10 @@ def settings_of(
         kafka=KafkaSettings(bootstrap_servers=f"{host}:{port}"),
         registry=RegistrySettings(url=url_of(registry[1])),
         spark=SparkSettings(master="local[2]", driver_memory="700m"),
-        # So that upkeep finds something to do within minutes; `work` has it done, not Dagster.
+        # So that upkeep finds something to join, and files to delete, within minutes, though not
+        # such as a piece of work may still read; `work` has it done, not Dagster.
         maintenance=MaintenanceSettings(
-            keep_deleted_days=0.1, join_at_files=8, schedule="0 0 1 1 *"
+            keep_hours=0.1, keep_deleted_days=0.1, join_at_files=8, schedule="0 0 1 1 *"
         ),
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from faults.delta_log import LOG, Table, read, replay, tables_in
+from faults.delta_log import Table, is_of_log, read, replay, tables_in
 from faults.journal import Acked
 from faults.places import FileThere, Place
 
@@ -284,11 +284,12 @@ def _missing(listed: Sequence[FileThere], tables: Iterable[Table]) -> list[str]:
 def _unnamed(listed: Sequence[FileThere], tables: Iterable[Table]) -> Iterator[FileThere]:
     named = {table.name: table.named for table in tables}
     for one in listed:
-        for name, paths in named.items():
-            if one.path.startswith(f"{name}/"):
-                inner = one.path[len(name) + 1 :]
-                if not inner.startswith(f"{LOG}/") and inner not in paths:
-                    yield one
+        name = next((name for name in named if one.path.startswith(f"{name}/")), None)
+        inner = one.path[len(name) + 1 :] if name else one.path
+        # Outside tables, what has rows is of a table whose log went or never began.
+        known = inner in named[name] or is_of_log(inner) if name else not inner.endswith(".parquet")
+        if not known:
+            yield one
 
 
 def _found(kind: str, what: Sequence[str]) -> list[Finding]:

@@ -25,7 +25,7 @@ from faults.schedule import LONG, QUICK, Turn, turns
 from faults.stack import ROOT, Asked, Log, Stack
 from faults.upkeep import last_upkeep
 from faults.watch import Watch
-from faults.work import Done, Work
+from faults.work import NOT_YET, Done, Work
 from lake_assets.errors import StreamError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.services.registry import url_of
@@ -38,8 +38,8 @@ _RECOVERS_WITHIN_S = 300.0
 """From a fault's end to the first row that came after it: then the run has failed. Dagster's
 supervisor looks every few seconds and waits longer after each death."""
 
-_CATCHES_UP_WITHIN_S = 300.0
-"""From the load's end to its last row, and from there to gold."""
+_CATCHES_UP_WITHIN_S = 600.0
+"""From the load's end to its last row, and from there to gold, also beside a rebuild of gold."""
 
 _LOAD_ENDS_WITHIN_S = 240.0
 
@@ -95,12 +95,11 @@ def run_venue(run: Run, log: Log) -> VenueReport:
             finally:
                 work.end()
             loading.end()
-        if (problem := work.finish_erasures()) is not None:
-            report.failures.append(problem)
         report.sent, report.given_up = loading.told["sent"], loading.told["given_up"]
-        report.work, report.skipped = work.records(), report.skipped | work.skipped
-        _finish(stack, run, watch, report, log)
+        report.skipped |= work.skipped
+        _finish(stack, work, watch, report, log)
         watch.end()
+        report.work = work.records()
         report.samples, report.longest_outage_s = watch.as_records(), watch.longest_outage_s()
         acked = [event for event in watch.acked if event.id not in work.doubtful]
         _count(stack, report, _counted(stack, acked, work.erased))
@@ -221,8 +220,13 @@ def _fault(stack: Stack, turn: Turn[Fault], watch: Watch, log: Log) -> FaultReco
     return record
 
 
-def _finish(stack: Stack, run: Run, watch: Watch, report: VenueReport, log: Log) -> None:
-    """Until silver has all and gold what silver has; then end the streams and maintain the lake."""
+def _finish(stack: Stack, work: Work, watch: Watch, report: VenueReport, log: Log) -> None:
+    """Until silver has all and gold what silver has; then end the streams and maintain the lake.
+
+    Erasures are finished while the streams run, who have batches in hand, and where they cannot be,
+    when nobody works with the lake and upkeep has deleted what killed processes left.
+    """
+    work.finish_erasures()
     steps: list[tuple[str, Callable[[], bool]]] = [
         ("all rows", lambda: watch.waiting == 0),
         ("gold", lambda: not gold_differs(stack.place, NAMES)),
@@ -242,17 +246,21 @@ def _finish(stack: Stack, run: Run, watch: Watch, report: VenueReport, log: Log)
     report.orphans += stack.orphans()
     log("streams ended")
     last_upkeep(stack, report)
-    del run
+    report.failures += work.finish_erasures()
 
 
 def _wait(is_there: Callable[[], bool], what: str, within_s: float, watch: Watch) -> None:
+    """Wait; what takes long to see is looked for more rarely, since streams want the machine."""
     deadline = time.monotonic() + within_s
-    while not is_there():
+    while True:
+        began = time.monotonic()
+        if is_there():
+            return
         _ensure_watched(watch)
         if time.monotonic() > deadline:
             fact = f"has not come to {what} within {within_s:.0f} s ({watch.waiting} events wait: "
             raise StreamError("the lake", f"{fact}{watch.examples()})", "See the logs")
-        time.sleep(0.5)
+        time.sleep(max(0.5, time.monotonic() - began))
 
 
 def _ensure_watched(watch: Watch) -> None:
@@ -271,7 +279,8 @@ def failed_work(done: Iterable[Done], report: VenueReport) -> list[str]:
             and one.at < fault.ended + (fault.recovered_s or 0) + 5
             for fault in report.faults
         )
-        if one.status and not hindered:
+        is_asked_again = one.said.startswith(NOT_YET)
+        if one.status and not hindered and not is_asked_again:
             failed.append(f"{one.kind} at {one.at} s ended with {one.status}: {one.said}")
     return failed
 

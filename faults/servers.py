@@ -5,15 +5,17 @@ and the registry are the embedded ones; the store is S3Proxy over a folder, whic
 in memory that `benchmarks` uses, has after a kill what it had confirmed before.
 """
 
+import re
 import subprocess
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import psutil
 
+from benchmarks.beside import beside
 from benchmarks.fetched_jar import fetched_jar
 from benchmarks.s3proxy import JAR
 from faults.toxic_proxy import Address
@@ -26,6 +28,9 @@ from lake_assets.settings.schema import RuntimeSettings
 _STARTS_WITHIN_S = 120.0
 
 _LOOKS_EVERY_S = 0.1
+
+_UNFINISHED = re.compile(r".+\.\w+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What S3Proxy calls a file that is being put, until all of it is there."""
 
 _S3PROXY = """
 s3proxy.authorization=none
@@ -51,6 +56,8 @@ class Server:
     ) -> None:
         """Know how; nothing is started yet."""
         self.service, self.ports, self.log = service, ports, folder.with_suffix(".log")
+        self.front: Address | None = None
+        """Where it is better asked, if there is such a place; it ends after the server."""
         self._folder, self._java, self._jars = folder, java, jars
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
@@ -59,7 +66,7 @@ class Server:
     @property
     def address(self) -> Address:
         """Where those find it that do not go through the proxy."""
-        return LOOPBACK, self.ports[0]
+        return self.front or (LOOPBACK, self.ports[0])
 
     @property
     def pids(self) -> list[int]:
@@ -115,11 +122,14 @@ def store_service(runtime: RuntimeSettings) -> Service:
 
     def prepare(folder: Path, java: Java, jars: tuple[Path, ...], ports: Ports) -> list[str]:
         del jars
-        (folder / "objects").mkdir(exist_ok=True)
+        objects = folder / "objects"
+        objects.mkdir(exist_ok=True)
+        # What a kill left half put is no object, and each list would fail by it.
+        for path in objects.rglob("*-*"):
+            if _UNFINISHED.fullmatch(path.name):
+                path.unlink()
         told = folder / "s3proxy.conf"
-        told.write_text(
-            _S3PROXY.format(host=LOOPBACK, port=ports[0], folder=folder.absolute() / "objects")
-        )
+        told.write_text(_S3PROXY.format(host=LOOPBACK, port=ports[0], folder=objects.absolute()))
         heap = ("-Xmx384m", "-XX:+UseSerialGC", "-DLOG_LEVEL=warn")
         return [str(java.executable), *heap, "-jar", str(jar), "--properties", str(told)]
 
@@ -130,6 +140,21 @@ def _store_answers(port: int) -> bool:
     with suppress(httpx.HTTPError):
         return httpx.get(f"http://{LOOPBACK}:{port}/", timeout=3, trust_env=False).is_success
     return False
+
+
+@contextmanager
+def store_front(folder: Path, port: int) -> Iterator[Address]:
+    """The way to a store that is over a folder, on which it does as S3 does.
+
+    S3Proxy looks whether a file is there, and then puts it; and a list that it makes while a file
+    is put or deleted ends there, so that it may say of a table that there is none. Here writes and
+    lists come to it one by one.
+
+    Raises:
+        StreamError: there is no such way.
+    """
+    with beside("benchmarks.far_away", folder, port, 0.0, "lists") as front:
+        yield LOOPBACK, front
 
 
 def make_bucket(port: int, name: str) -> None:

@@ -23,7 +23,7 @@ from faults.disk import Disk
 from faults.kept import Kept
 from faults.lake import store_options
 from faults.places import Place, in_bucket, on_disk
-from faults.process_table import PART, RUN, SERVER, WORK, by_role, started
+from faults.process_table import PART, RUN, SERVER, WORK, by_role, role_of, started
 from faults.servers import Server
 from faults.toxic_proxy import Address, ToxicProxy
 from lake_assets.errors import StreamError
@@ -41,8 +41,15 @@ WORKERS, CORES = 2, 2
 """Of a cluster, and of each of them. An application gets half of all, so that work beside the
 streams has executors, too."""
 
+_OF_APPLICATIONS = {"executor", "python worker"}
+"""The cluster's workers start these, whose mark they have; they end with who asked for them."""
+
 _ENDS_WITHIN_S = 120.0
 """For streams that are told to end: they finish the batch in hand."""
+
+
+_LEFT_FOR_S = 20.0
+"""For what is about to end by itself."""
 
 
 class Log:
@@ -181,10 +188,13 @@ class Stack:
     def orphans(self) -> list[str]:
         """What lives of the streams and of the work beside them, once both have ended."""
         own = {pid for server in self.servers.values() for pid in server.pids}
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + _LEFT_FOR_S
         while True:
             left = [
-                one for one in started(self.asked.run) if one.pid not in own and one.part != SERVER
+                one
+                for one in started(self.asked.run)
+                if one.pid not in own
+                and (one.part != SERVER or role_of(one.command) in _OF_APPLICATIONS)
             ]
             if not left or time.monotonic() > deadline:
                 return [f"{one.pid} of {one.part}: {one.command[:200]}" for one in left]
@@ -193,7 +203,7 @@ class Stack:
     def command(
         self, *arguments: str, within_s: float, before: Sequence[str] = ()
     ) -> subprocess.CompletedProcess[str]:
-        """Run `lake-assets` beside the streams to its end.
+        """Run `lake-assets` beside the streams to its end; what it says is kept.
 
         Args:
             arguments: its own.
@@ -203,7 +213,7 @@ class Stack:
         Raises:
             subprocess.TimeoutExpired: it takes longer.
         """
-        return subprocess.run(  # noqa: S603 - our own
+        done = subprocess.run(  # noqa: S603 - our own
             [*before, *command_line(*arguments)],
             env={**self.environment, PART: WORK},
             cwd=self.asked.folder,
@@ -212,6 +222,9 @@ class Stack:
             timeout=within_s,
             check=False,
         )
+        with (self.asked.folder / "work.log").open("a") as kept:
+            kept.write(f"$ lake-assets {' '.join(arguments)}\n{done.stdout}{done.stderr}\n")
+        return done
 
 
 def environment_of(settings: Settings, run: str) -> dict[str, str]:

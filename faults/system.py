@@ -1,6 +1,6 @@
 """The system under fault, as a fault sees it: its processes by role, its addresses, its folders.
 
-Which processes those are, a venue says (`venue`); this is what all venues have in common.
+Which processes those are, a venue says (`stack`); this is what all venues have in common.
 """
 
 from collections.abc import Mapping
@@ -8,20 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 from lake_assets.settings.schema import Settings
-
-ROLES = (
-    "stream",
-    "jvm",
-    "python worker",
-    "spark master",
-    "spark worker",
-    "daemon",
-    "code server",
-    "webserver",
-    "broker",
-    "registry",
-    "store",
-)
 
 
 class System(Protocol):

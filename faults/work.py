@@ -2,7 +2,8 @@
 
 Each kind of work is a function of its own. New keys and new versions of the schema come with the
 load. Work is never the target of a fault, but what it works with is: it may fail while a fault is
-on or streams recover, and then has to say so; if it fails at any other time, the run has failed.
+on or streams recover, and then has to say so; if it fails at any other time, the run has failed. An
+erasure may also say that it is not done yet: it has to be done at the end.
 """
 
 import subprocess
@@ -21,6 +22,9 @@ _WITHIN_S = 300.0
 """For a piece of work. It waits for services and locks, as long as a fault lasts."""
 
 _ERASURE = "erase"
+
+NOT_YET = "not done yet: "
+"""What an erasure says of what others still work with; it is to be asked for again then."""
 
 
 @dataclass(slots=True)
@@ -56,10 +60,14 @@ class Work:
     """Ids of events whose player's erasure was asked for, and was said to be done."""
 
     doubtful: set[str] = field(default_factory=set)
-    """Ids of those whose erasure was asked for and failed: they may be there or not."""
+    """Ids of those whose erasure was asked for and failed, and of those that were acknowledged
+    when it had begun: they may be there or not."""
 
-    _unsure: dict[str, set[str]] = field(default_factory=dict)
-    """The same by player."""
+    _unsure: set[str] = field(default_factory=set)
+    """Players whose erasure is to be asked for again."""
+
+    _players: set[str] = field(default_factory=set)
+    """All of whom it was asked for."""
 
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -75,17 +83,18 @@ class Work:
         if self._thread is not None:
             self._thread.join()
 
-    def finish_erasures(self) -> str | None:
-        """Have what was begun and not done be done, now that no fault is on; else say why not."""
+    def finish_erasures(self) -> list[str]:
+        """Have what was begun and not done be done, now that no fault is on; says what is not."""
+        problems = []
         for who in sorted(self._unsure):
-            done = self.stack.command(*_erasure_of(who), within_s=_WITHIN_S)
-            if done.returncode:
-                said = _last_words(done.stderr or done.stdout)
-                return f"`erase` of {who} ended with {done.returncode}: {said}"
-            ids = self._unsure.pop(who)
-            self.erased |= ids
-            self.doubtful -= ids
-        return None
+            self._do(_ERASURE, _erasure_of(who))
+            if who in self._unsure:
+                last = self.done[-1]
+                problems.append(f"`erase` of {who} ended with {last.status}: {last.said}")
+        # The broker may have had them before the erasure, and have said so after it.
+        late = {event.id for event in self.acked() if event.gamer in self._players}
+        self.doubtful |= late - self.erased
+        return problems
 
     def records(self) -> list[dict[str, object]]:
         """For the report."""
@@ -119,21 +128,30 @@ class Work:
         self.stack.log(f"work: lake-assets {' '.join(arguments)}")
         try:
             done = self.stack.command(*arguments, within_s=_WITHIN_S)
-            status, said = done.returncode, done.stderr if done.returncode else done.stdout
+            status, line = done.returncode, _last_words(done)
         except subprocess.TimeoutExpired:
-            status, said = -1, f"took longer than {_WITHIN_S:.0f} s"
-        if asked:
-            (self.doubtful if status else self.erased).update(asked)
-            if status:
-                self._unsure[_who(arguments)] = asked
-        line = _last_words(said)
+            status, line = -1, f"took longer than {_WITHIN_S:.0f} s"
+        if kind == _ERASURE:
+            self._note_erasure(_who(arguments), asked, is_done=status == 0)
         self.done.append(
             Done(kind, round(at - self.began, 1), round(time.time() - at, 1), status, line)
         )
         self.stack.log(f"work: {kind} ended with {status}: {line}")
 
+    def _note_erasure(self, who: str, asked: set[str], *, is_done: bool) -> None:
+        self._players.add(who)
+        if is_done:
+            self.erased |= asked
+            self.doubtful -= asked
+            self._unsure.discard(who)
+        else:
+            self.doubtful |= asked
+            self._unsure.add(who)
+
     def _erasure(self) -> tuple[str, ...] | None:
         """Of a player who plays no more: all of the player's events were acknowledged before."""
+        # Its own chance: how much it draws does not change what comes after it.
+        chance = Random(self.random.randrange(2**32))  # noqa: S311 - need not be secret
         events = [event for event in self.acked() if event.gamer]
         newest = max((window_of(event.gamer) for event in events), default=0)
         gone = self.erased | self.doubtful
@@ -142,7 +160,7 @@ class Work:
         )
         if not past:
             return None
-        who = self.random.choice(past)
+        who = chance.choice(past)
         return _erasure_of(who)
 
     def _asked_to_erase(self, arguments: tuple[str, ...]) -> set[str]:
@@ -183,7 +201,10 @@ def _knows(stack: Stack, command: str) -> bool:
     return stack.command(command, "--help", within_s=120).returncode == 0
 
 
-def _last_words(said: str) -> str:
+def _last_words(done: "subprocess.CompletedProcess[str]") -> str:
+    said = done.stdout
+    if done.returncode and NOT_YET not in said:
+        said = done.stderr
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower()]
+    errors = [line for line in lines if "error" in line.lower() or line.startswith(NOT_YET)]
     return (errors or lines or [""])[-1][:300]

@@ -85,6 +85,9 @@ class HistoryEnd:
     left: tuple[Left, ...] = field(default=())
     """Nothing, once the history has ended."""
 
+    in_use: int = 0
+    """Of what is left, files of which it was said so."""
+
 
 def end_history(
     log: TableLog,
@@ -124,7 +127,8 @@ def end_history(
     used |= _added_after(log, handle.version())
     going = [file for file in old if file.path not in why and is_gone(file.path)]
     _delete(log, going, shortened)
-    left = [Left(file.path, why[file.path]) for file in old if file.path in why]
+    waits = [file for file in old if file.path in why and is_gone(file.path)]
+    left = [Left(file.path, why[file.path]) for file in waits]
     left += _left_of_table(log, shortened, columns, hides_rows=hides_rows)
     return HistoryEnd(
         version=handle.version(),
@@ -132,6 +136,7 @@ def end_history(
         size=sum(file.size for file in going),
         log_files=shortened.written,
         left=tuple(left),
+        in_use=len(waits),
     )
 
 

@@ -1,5 +1,6 @@
 """Ending the history of tables that rows were erased from, as far as nobody works with it."""
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +12,12 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext
+from lake_assets.state.files import is_locked
+
+_BATCHES_WITHIN_S = 30.0
+"""For batches that streams have in hand, all tables together: then their files are committed."""
+
+_LOOK_EVERY_S = 0.5
 
 
 @dataclass(kw_only=True, slots=True)
@@ -44,6 +51,8 @@ def end_histories(
 ) -> Ended:
     """End the history of some tables; the turn `REDO_TURN` is held.
 
+    Where streams run, files of theirs that no commit names yet are waited for.
+
     Args:
         settings: where the state is.
         context: commits.
@@ -57,16 +66,22 @@ def end_histories(
     """
     done = Ended()
     unfinished = Unfinished.of(settings, context.lake, feeds)
+    until = time.monotonic() + _BATCHES_WITHIN_S
     for table in sorted(tables):
         log = log_of(context.lake, table)
         if not log.exists():
             continue
-        context.committer.settle()
         open_newest = partial(context.committer.fresh, table)
-        found = end_history(log, open_newest, unfinished.in_use(table), columns)
         done.tables.append(table.name)
-        done.files += found.files
-        done.size += found.size
+        while True:
+            context.committer.settle()
+            found = end_history(log, open_newest, unfinished.in_use(table), columns)
+            done.files += found.files
+            done.size += found.size
+            is_over = time.monotonic() > until or not is_locked(settings.state_dir)
+            if not found.in_use or is_over:
+                break
+            time.sleep(_LOOK_EVERY_S)
         done.left += [f"{table.name}: {one.path or 'the table'}: {one.why}" for one in found.left]
     unfinished.save()
     return done

@@ -17,14 +17,18 @@ from lake_assets.gold.view_turns import turn_of
 from lake_assets.maintenance.unused_since import WATCHED_S, Since, UnusedSince
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer, TableRef
-from lake_assets.runtime.file_lock import is_locked
+from lake_assets.runtime import file_lock
 from lake_assets.settings.schema import Settings
-from lake_assets.state.files import ensure_writable
+from lake_assets.state.files import ensure_writable, is_locked
 from lake_assets.storage.store import Store
 from lake_assets.streams.noted_changes import noted_texts
 
 _OURS = "-erasure"
 """What is noted by erasures, of all feeds; no feed is called so."""
+
+_OF_STREAMS = "a batch of the streams has it: ask again"
+
+_CUT_OFF = "a batch that was cut off has it: start the streams, then ask again"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +78,7 @@ class Unfinished:
         for path in unnamed:
             left_s = WATCHED_S - self._watched_s(table, path, since[path])
             if path.rpartition("/")[2] in noted:
-                why[path] = "a batch that was cut off has it: start the streams, then ask again"
+                why[path] = _OF_STREAMS if is_locked(self.settings.state_dir) else _CUT_OFF
             elif refreshed:
                 why[path] = f"{refreshed} is being refreshed: ask again afterwards"
             elif left_s > 0:
@@ -92,5 +96,5 @@ class Unfinished:
     def _refreshed(self) -> Iterator[str]:
         for feed in self.feeds:
             for view in feed.gold:
-                if is_locked(self.settings.state_dir / f"{turn_of(feed, view)}.lock"):
+                if file_lock.is_locked(self.settings.state_dir / f"{turn_of(feed, view)}.lock"):
                     yield f"view {view.name}"

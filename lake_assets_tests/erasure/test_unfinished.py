@@ -1,5 +1,6 @@
 import json
 import shutil
+import threading
 
 import pyarrow as pa
 import pytest
@@ -7,8 +8,12 @@ import pytest
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.history_end import end_history
 from lake_assets.delta.table_log import log_of
+from lake_assets.erasure import end as end_module
+from lake_assets.erasure.end import end_histories
 from lake_assets.erasure.unfinished import Unfinished
 from lake_assets.gold.view_turns import turn_of_views
+from lake_assets.spark.lake_context import LakeContext
+from lake_assets.state.files import streams_lock
 from lake_assets_tests.maintenance.lakes import SCHEMA, WrittenLake, later
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
 
@@ -70,6 +75,44 @@ def test_one_that_a_journal_names_stays(lake):
     (journals / "demux_games.json").write_text(json.dumps({"files": [file.path]}))
     (left,) = end(lake).left
     assert "start the streams" in left.why
+
+
+@pytest.fixture
+def batch(lake):
+    """The streams have a batch in hand: its file is written and noted; commits it when told."""
+    file = written(lake)
+    journal = lake.settings.state_dir / "journals" / "demux_games.json"
+    journal.parent.mkdir(parents=True)
+    journal.write_text(json.dumps({"files": [file.path]}))
+
+    def commit():
+        lake.committer.append([Commit(table=UNO, files=[file])], Batch("stream", 99))
+        lake.committer.settle()
+        journal.unlink()
+
+    with streams_lock(lake.settings.state_dir):
+        yield commit
+
+
+def end_all(lake):
+    context = LakeContext(committer=lake.committer, buffer_bytes=1)
+    return end_histories(lake.settings, context, [GAMES], [UNO], ())
+
+
+def test_a_batch_that_streams_have_in_hand_is_waited_for(lake, batch):
+    committing = threading.Timer(1.0, batch)
+    committing.start()
+    done = end_all(lake)
+    committing.join()
+    assert done.left == []
+    assert lake.numbers(UNO) == [1, 2, 99]
+
+
+@pytest.mark.usefixtures("batch")
+def test_one_that_does_not_end_is_told_as_the_streams(lake, monkeypatch):
+    monkeypatch.setattr(end_module, "_BATCHES_WITHIN_S", 0.2)
+    (left,) = end_all(lake).left
+    assert left.endswith(": a batch of the streams has it: ask again")
 
 
 def test_files_of_a_view_that_is_being_refreshed_stay(lake):

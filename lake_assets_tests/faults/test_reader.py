@@ -161,6 +161,21 @@ def test_a_file_that_no_log_names_is_found_unless_it_is_young(lake):
     assert lake.found(files_younger_than=path.stat().st_mtime + 1) == {UNNAMED: 1}
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "silver/silver_uno_events/_delta_log/_commit_7.json.tmp",
+        "silver/silver_uno_events/_delta_log/deep/00000000000000000000.json",
+        "silver/silver_new_events/part-1.parquet",  # whose log went or never began
+    ],
+)
+def test_so_is_one_of_no_log_beside_those_that_logs_have(lake, path):
+    (lake.folder / path).parent.mkdir(exist_ok=True)
+    (lake.folder / path).write_bytes(b"")
+    (lake.folder / "_lake.json").write_bytes(b"{}")  # of the lake, not of a table
+    assert count(lake.place, NAMES, EVENTS).findings == [Finding(UNNAMED, 1, (path,))]
+
+
 def test_what_was_replaced_and_is_still_named_is_no_such_file(lake):
     lake.silver("chess", (1, 0, "e3", "ann"), mode="overwrite")
     assert lake.found() == {}

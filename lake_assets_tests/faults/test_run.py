@@ -22,3 +22,8 @@ def test_work_that_fails_at_any_other_time_is():
         "maintain at 1.0 s ended with 1: error: why",
         "maintain at 40.0 s ended with 1: error: why",
     ]
+
+
+def test_an_erasure_that_is_not_done_yet_is_asked_for_again_and_is_no_failure():
+    done = [Done("erase", 1.0, 2.0, 1, "not done yet: a batch has it")]
+    assert failed_work(done, report()) == []

@@ -80,10 +80,34 @@ def test_an_erasure_that_fails_is_doubtful_until_it_is_done_again(begin):
     work = begin(stack, "erase")
     asked = set(work.doubtful)
     assert (bool(asked), work.erased) == (True, set())
-    assert work.finish_erasures() is None
+    assert work.finish_erasures() == []
     assert (work.erased, work.doubtful) == (asked, set())
     *_, first, again = stack.asked
     assert first == again  # by the values: hashes alone may not tell of all rows
+
+
+def test_an_erasure_that_cannot_be_finished_says_why_and_stays_doubtful(begin):
+    class Late(Stack):
+        def command(self, *arguments, within_s):
+            done = super().command(*arguments, within_s=within_s)
+            if "--value" in arguments:
+                done.stdout, done.returncode = "not done yet: b: a batch has it\nCopies: c\n", 1
+            return done
+
+    work = begin(Late(), "erase")
+    (problem,) = work.finish_erasures()
+    assert problem.endswith(" ended with 1: not done yet: b: a batch has it")
+    assert (bool(work.doubtful), work.erased) == (True, set())
+
+
+def test_what_was_acknowledged_when_its_erasure_had_begun_may_be_there_or_not(begin):
+    work = begin(Stack(), "erase")
+    erased = set(work.erased)
+    (who,) = {event.gamer for event in EVENTS if event.id in erased}
+    late = Acked(2.0, "t", 0, 9, "e9", "uno", who)
+    work.acked = lambda: [*EVENTS, late]
+    assert work.finish_erasures() == []
+    assert (work.erased, work.doubtful) == (erased, {"e9"})
 
 
 def test_a_command_that_is_not_there_is_skipped_by_name(begin):
