@@ -45,7 +45,7 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
         return action, replace(memory, asked=asked)
     memory = replace(memory, asked=None)
     if observed.runs:
-        return Action(kind=Kind.NOTHING, why=Why.COMING_UP, detail=observed.runs[0].run_id), memory
+        return _on_its_way(observed.runs[0], observed, memory, policy), memory
     if not observed.is_wanted:
         return Action(kind=Kind.NOTHING, why=Why.UNWANTED), memory
     if observed.writer is not None:
@@ -97,6 +97,14 @@ def _repairing(run: RunFact, observed: Observed, memory: Memory, policy: Policy)
         return None
     why = Why.SURPLUS if observed.is_locked else why
     return Action(kind=Kind.FAIL_RUN, why=why, run_id=run.run_id, detail=detail)
+
+
+def _on_its_way(run: RunFact, observed: Observed, memory: Memory, policy: Policy) -> Action:
+    """What is said of a run that is to take the lock."""
+    age_s = memory.age_s(run.run_id, observed.now)
+    is_stuck = run.phase is Phase.WAITING and age_s > policy.queued_within_s
+    why = Why.QUEUED if is_stuck else Why.COMING_UP
+    return Action(kind=Kind.NOTHING, why=why, detail=run.run_id)
 
 
 def _is_finishing(run: RunFact, observed: Observed, policy: Policy) -> bool:

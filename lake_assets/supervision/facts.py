@@ -124,6 +124,11 @@ class Why(StrEnum):
     WAITING = "the streams are running and wait for something"  # a broker: they go on by themselves
     VIEW_STUCK = "the streams are running, and a view's refresh takes long"  # a restart cures none
     COMING_UP = "a run of the streams begins or ends"  # queued, launching, not at its lock, past it
+    QUEUED = (
+        "a run of the streams has waited in Dagster's queue for long: other runs fill it, or "
+        "Dagster's daemon stands still, as it does while a clock that was set back is behind; "
+        "restart the daemon then"
+    )
     ENDING = "the streams are ending"  # cancelled or asked to end, and given time
     NOT_OURS = "another process runs the streams of this lake"  # `lake-assets stream`, another dev
     ELSEWHERE = "the lake is written from elsewhere"  # by another machine, which has its lease
@@ -173,6 +178,10 @@ class Policy:
     launch_within_s: float = 90.0
     """From the record to the start of the run's process: imports, which took 25 s at a load of 10
     on two cores. Lower fails runs that are on their way, higher delays what a dead one holds up."""
+
+    queued_within_s: float = 60.0
+    """From the record to the launch, of a run that nothing holds up: the daemon looks each second.
+    Longer delays the word that it does not."""
 
     end_within_s: float = 20.0
     """Between SIGTERM and SIGKILL. The batch in hand is finished in it, if it can be; a kill costs

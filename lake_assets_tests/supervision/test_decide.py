@@ -72,9 +72,9 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
         replace(held(beat(silent_s=61)), is_run_of_feed=True), Kind.ASK_TO_END, Why.SILENT, None,
     ),
     # on its way
-    "a run is queued": (free(run(phase=Phase.WAITING)), NOTHING, Why.COMING_UP, None),
+    "a run is queued": (free(run(phase=Phase.WAITING, age_s=60)), NOTHING, Why.COMING_UP, None),
     "a run is queued for an hour": (
-        free(run(phase=Phase.WAITING, age_s=3600)), NOTHING, Why.COMING_UP, None,
+        free(run(phase=Phase.WAITING, age_s=3600)), NOTHING, Why.QUEUED, None,
     ),
     "a run is launched": (
         free(run(phase=Phase.LAUNCHING, age_s=90)), NOTHING, Why.COMING_UP, None,
