@@ -124,7 +124,8 @@ def end_history(
     used |= _added_after(log, handle.version())
     going = [file for file in old if file.path not in why and is_gone(file.path)]
     _delete(log, going, shortened)
-    left = [Left(file.path, why[file.path]) for file in old if file.path in why]
+    in_work = (file.path for file in old if file.path in why and is_gone(file.path))
+    left = [Left(path, why[path]) for path in in_work]
     left += _left_of_table(log, shortened, columns, hides_rows=hides_rows)
     return HistoryEnd(
         version=handle.version(),
