@@ -226,6 +226,17 @@ def test_what_is_committed_while_history_ends_stays(erased, log):
     assert log.open().to_pyarrow_table().num_rows == 5
 
 
+def test_what_a_batch_commits_meanwhile_is_not_left_to_do(erased, log):
+    file = put(erased.store, log, OTHER)
+
+    def commit(files):
+        assert file.path in {one.path for one in files}
+        erased.append([Commit(table=UNO, files=[file])], Batch("stream", 99))
+        return {file.path: "a running batch's"}
+
+    assert end(erased, log, in_use=commit).left == ()
+
+
 def test_a_table_put_back_meanwhile_keeps_the_files_it_names_again(erased, log):
     old = active_files(log.open(3))
 
