@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.source_offsets import furthest
 from lake_assets.erasure.backups import settle_backups
-from lake_assets.erasure.decoded import Decoding
+from lake_assets.erasure.decoded import Decoding, one_session
 from lake_assets.erasure.end import Ended, end_histories
-from lake_assets.erasure.find import texts_of
+from lake_assets.erasure.find import is_told_by, texts_of
 from lake_assets.erasure.gold import recompute
 from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
 from lake_assets.erasure.pending import await_demux
@@ -156,6 +156,10 @@ class _Run:
             found = open_requests(context.committer)
             asked = {later: [*its] for later, its in found.asked.items()}
             done.unclear += found.unclear
+        asked = {
+            later: [one for one in its if self._can_be_told(context, one.column, done)]
+            for later, its in asked.items()
+        }
         ledger, cuts = ledger_of(context), {}
         if asked.get(Later.KEEP):
             cuts = cuts_of(self.feeds, self.locate(), context.lake)
@@ -166,6 +170,22 @@ class _Run:
         if noted:
             self.tell("noted: rows that come from now on are judged by it")
         return [*noted, *self._open(ledger, noted)] if self.request.is_again else noted
+
+    def _can_be_told(self, context: LakeContext, column: str, done: Erased) -> bool:
+        """Whether tables can be searched for a column; asked before anything is noted."""
+        try:
+            has_it = [is_told_by(context, feed, column) for feed in self.feeds]
+        except ErasureError as problem:
+            if not self.request.is_of_table:
+                raise
+            done.unclear.append(str(problem))
+            return False
+        if not any(has_it):
+            self.tell(
+                f"no table of silver has a column {column!r} (a field of a struct is none: `select`"
+                " makes it one); other places are looked at"
+            )
+        return True
 
     def _open(self, ledger: ErasureLedger, noted: Sequence[Noted]) -> list[Noted]:
         """Those that are not done, by their hashes alone."""
@@ -197,12 +217,13 @@ class _Run:
         self, context: LakeContext, noted: Sequence[Noted], done: Erased, *, is_caught_up: bool
     ) -> None:
         ledger = ledger_of(context)
-        with turn(self.settings.state_dir, REDO_TURN):
+        warm = self.warm.session if self.warm else None
+        with (
+            turn(self.settings.state_dir, REDO_TURN),
+            one_session(self.settings, warm) as session,
+        ):
             decoding = Decoding(
-                settings=self.settings,
-                context=context,
-                locate=self.locate,
-                session=self.warm.session if self.warm else None,
+                settings=self.settings, context=context, locate=self.locate, session=session
             )
             take_out = TakeOut(
                 context=context,
