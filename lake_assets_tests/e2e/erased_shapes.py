@@ -162,8 +162,6 @@ sinks:
             after=[_resent(ANN, "a", 2), _resent(BOB, "b", 2), _resent(BOB, "c", 2)],
         ),
         "hashed": _plain("hashed", f"mask: {{gamer_id: hash}}\n{_COUNTS}"),
-        "redacted": _plain("redacted", "mask: {gamer_id: redact}"),
-        "left_out": _plain("left_out", "select: ['* except (gamer_id)']"),
         "renamed": _plain("renamed", "select: [gamer_id as who, game, md5(gamer_id) as by_spark]"),
         "made": _plain("made", "transform: lake_assets_tests.e2e.transforms:greet"),
         "numbers": Shape(

@@ -33,6 +33,9 @@ TIMES = {"ingested_at", "quarantined_at", "dropped_at"}
 
 NAMES = tuple(shapes(""))
 
+DERIVED_AGAIN = ("other", "numbers", "resent", "baskets", "renamed")
+"""Feeds whose rows are derived again after the erasure: of all it takes as long as all else."""
+
 Rows = dict[str, list[dict[str, object]]]
 """By table."""
 
@@ -129,8 +132,9 @@ def _told(world):
     world.erase(CYD, later="keep")
     found.told = world.erase(ANN, str(NUMBER))
     found.erased, found.held = world.rows(), world.holders(ANN, NUMBER, CYD)
-    world.run("rebuild", "silver")
-    world.run("requeue")
+    for name in DERIVED_AGAIN:
+        world.run("rebuild", "silver", "--feed", name)
+        world.run("requeue", "--feed", name)
     world.run("rebuild", "gold")
     found.anew = world.rows()
     world.send("after")
@@ -215,7 +219,7 @@ def test_gold_is_what_silver_comes_to(story):
     assert _gold(story.erased) == _gold(story.anew)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "resent"])
+@pytest.mark.parametrize("name", [name for name in DERIVED_AGAIN if name != "resent"])
 def test_a_rebuild_and_a_requeue_change_nothing(story, name):
     assert _of(story, story.anew, name) == _of(story, story.erased, name)
 

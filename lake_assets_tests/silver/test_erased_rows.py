@@ -221,7 +221,7 @@ def test_what_did_not_fit_its_column_is_judged_too(silver, mask):
         tracker,
         one({"names": ["ann"]}),
         one("bob", heart_bpm="40"),
-        one("bob", heart_bpm="41", friends=["ann"]),
+        beat(person="bob", heart_bpm="41", friends=["ann"]),
         one(["bob"]),
         one("ann", heart_bpm="41"),
     )
