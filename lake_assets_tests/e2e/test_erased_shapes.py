@@ -33,7 +33,7 @@ TIMES = {"ingested_at", "quarantined_at", "dropped_at"}
 
 NAMES = tuple(shapes(""))
 
-DERIVED_AGAIN = ("other", "numbers", "resent", "baskets", "renamed")
+DERIVED_AGAIN = ("numbers", "resent", "baskets", "renamed")
 """Feeds whose rows are derived again after the erasure: of all it takes as long as all else."""
 
 Rows = dict[str, list[dict[str, object]]]
