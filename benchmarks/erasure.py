@@ -19,8 +19,9 @@ from benchmarks.venue import Venue
 from lake_assets.delta.data_files import active_files, read_file
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.delta.table_log import log_of
+from lake_assets.erasure.asked import Request
 from lake_assets.erasure.proved import prove_erased
-from lake_assets.erasure.run import Erased, Request, erase
+from lake_assets.erasure.run import Erased, erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.gold.run import Warm
 from lake_assets.model.tables import TableRef, bronze_of

@@ -11,11 +11,12 @@ import typer
 
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.erasure.asked import Request
 from lake_assets.erasure.audit import audit, in_words
 from lake_assets.erasure.copies import Copy, copies_outside
 from lake_assets.erasure.proof import Proof
 from lake_assets.erasure.proved import prove_erased
-from lake_assets.erasure.run import Erased, Request
+from lake_assets.erasure.run import Erased
 from lake_assets.erasure.run import erase as run_erasure
 from lake_assets.erasure.scanned import Kind
 from lake_assets.erasure.values_file import values_in

@@ -15,10 +15,11 @@ from pydantic import Field
 from lake_assets.defs.keys import ERASURES_KEY, OWNERS
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.processes import note_process
+from lake_assets.erasure.asked import Request
 from lake_assets.erasure.audit import audit, has_work
 from lake_assets.erasure.proof import Proof
 from lake_assets.erasure.proved import prove_erased
-from lake_assets.erasure.run import Erased, Request, erase
+from lake_assets.erasure.run import Erased, erase
 from lake_assets.erasure.values_file import values_in
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import ErasureError

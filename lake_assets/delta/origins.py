@@ -274,16 +274,19 @@ def _compared(
 def _by_place(
     rows: pa.Table, origin: OriginColumns
 ) -> Iterable[tuple[Place, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """By source and partition: which of the feed's rows are there, and their offsets."""
+    """By source and partition: which of the feed's rows are there, and their offsets.
+
+    Rows that came from nowhere are none: where rows land first, some tell how far that is.
+    """
     columns, own = columns_in(rows.column_names, origin), _own(rows, origin)
-    names, offsets = rows[columns.name], rows[columns.offset].to_numpy()
+    names, offsets = rows[columns.name], rows[columns.offset].fill_null(-1).to_numpy()
     partitions = (
         np.zeros(rows.num_rows, dtype=np.int32)
         if columns.partition is None
         else rows[columns.partition].to_numpy()
     )
-    for name in pc.unique(names).to_pylist():
-        is_named = pc.equal(names, name).to_numpy()
+    for name in pc.unique(names).drop_null().to_pylist():
+        is_named = pc.equal(names, name).fill_null(fill_value=False).to_numpy()
         is_named = is_named if own is None else is_named & own
         for number in np.unique(partitions[is_named]):
             here = np.flatnonzero(is_named & (partitions == number))

@@ -7,12 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lake_assets.delta.data_files import active_files, read_file
 from lake_assets.delta.log_history import open_table, rows_of
 from lake_assets.delta.origins import Origins
 from lake_assets.delta.table_log import log_of
-from lake_assets.erasure.find_values import FoundRows, naming, rows_where, rows_with
+from lake_assets.erasure.find_values import (
+    FoundRows,
+    ensure_tells,
+    files_without,
+    naming,
+    rows_where,
+    rows_with,
+)
 from lake_assets.erasure.matching import Matching
 from lake_assets.erasure.wanted import patterns_of
 from lake_assets.model.feeds import Feed
@@ -26,6 +34,7 @@ from lake_assets.model.tables import (
     quarantine_of,
     waiting_of,
 )
+from lake_assets.model.tombstones import ROW_KEY
 from lake_assets.silver.duplicate_rows import FIRST, FIRST_FEED
 from lake_assets.silver.noted_change import silver_tables
 from lake_assets.spark.lake_context import LakeContext
@@ -92,6 +101,7 @@ class Search:
             found.add(table, self._texts(table, _TEXTS))
         if not feed.has_silver:
             found.add(bronze_of(feed.feed), self._texts(bronze_of(feed.feed), ["value"]))
+        found.add(bronze_of(feed.feed), self._tombstones())
         self._add_duplicates(found)
         return found
 
@@ -101,9 +111,12 @@ class Search:
         columns: Sequence[str],
         is_meant: Callable[[str], bool] | None = None,
     ) -> FoundRows:
-        """Rows of a table that name a wanted value in some texts; none if only hashes are known."""
+        """Rows of a table that name a wanted value in some texts.
+
+        None if only hashes are known, unless `is_meant` tells by these.
+        """
         log, none = log_of(self.context.lake, table), FoundRows(origins=Origins(self._origin))
-        if not log.exists() or not self.matching.spellings:
+        if not log.exists() or not (self.matching.spellings or is_meant):
             return none
         handle = self.context.committer.fresh(table)
         there = {column.name for column in handle.schema().fields}
@@ -111,9 +124,34 @@ class Search:
         test = naming(patterns_of(self.matching.plain), is_meant)
         return rows_where(log, handle, names, test, self._origin)
 
+    def _tombstones(self) -> FoundRows:
+        """Raw rows without a value whose key tells the person: who produces one names it there."""
+        table, found = bronze_of(self.feed.feed), FoundRows(origins=Origins(self._origin))
+        log = log_of(self.context.lake, table)
+        if not log.exists():
+            return found
+        handle = self.context.committer.fresh(table)
+        if ROW_KEY not in {column.name for column in handle.schema().fields}:
+            return found
+        for file in files_without(handle, "value"):
+            rows = read_file(log, file, [ROW_KEY, "value", *self._origin.identity])
+            keys = rows.filter(pc.is_null(rows["value"]))
+            is_its = [self.matching.is_key(one) for one in keys[ROW_KEY].to_pylist()]
+            own = keys.filter(pa.array(is_its, pa.bool_()))
+            found.read += 1
+            found.rows += own.num_rows
+            found.origins.add(own.select(self._origin.identity))
+        return found
+
     def _add_duplicates(self, found: FeedRows) -> None:
-        """Add rows that were left out since they are duplicates of some that were found."""
-        table, origin = duplicates_of(self.feed.feed), self._origin
+        """Add rows that were left out since they are duplicates of some that were found.
+
+        They have the same person only where that belongs to what names an event; whose others are,
+        decoding tells (`erasure.decoded`).
+        """
+        table, origin, given = duplicates_of(self.feed.feed), self._origin, self.feed.deduplicate
+        if given is None or self.matching.column.lower() not in map(str.lower, given.key):
+            return
         if not log_of(self.context.lake, table).exists() or not len(found.origins):
             return
         named = origin if origin.tables is None else origin.tables
@@ -136,6 +174,18 @@ class Search:
         return origin_of(self.feed)
 
 
+def is_told_by(context: LakeContext, feed: Feed, column: str) -> bool:
+    """Whether a table of a feed's silver has a column of a name, in any case.
+
+    Raises:
+        ErasureError: one has, and nobody can be erased by it.
+        LakeError: a table cannot be read.
+    """
+    handles = {table: context.committer.fresh(table) for table in silver_tables(context.lake, feed)}
+    told = [ensure_tells(log_of(context.lake, t), its, column) for t, its in handles.items()]
+    return any(told)
+
+
 def texts_of(context: LakeContext, feed: Feed) -> list[str]:
     """Tables of a feed with rows that may have no column which tells whose they are.
 
@@ -146,10 +196,6 @@ def texts_of(context: LakeContext, feed: Feed) -> list[str]:
     tables = [quarantine_of(feed.feed), waiting_of(feed.feed)]
     tables += [] if feed.has_silver else [bronze_of(feed.feed)]
     handles = {table: open_table(lake, table) for table in tables}
-    for table in silver_tables(lake, feed):
-        handle = context.committer.fresh(table)
-        if RESCUED in {column.name for column in handle.schema().fields}:
-            handles[table] = handle
     return [table.name for table, handle in handles.items() if handle and rows_of(handle)]
 
 

@@ -24,6 +24,7 @@ from lake_assets.delta.origins import Everything, Origins, Own, RowSet
 from lake_assets.delta.table_features import Use
 from lake_assets.delta.table_log import TableLog
 from lake_assets.erasure.matching import Matching
+from lake_assets.erasure.wanted import equal_to
 from lake_assets.errors import ErasureError
 from lake_assets.model.origins import OriginColumns
 from lake_assets.parquet.bloom_filters import rules_out
@@ -88,8 +89,7 @@ def rows_with(
     ensure_usable(handle, Use.READ)  # files have columns by the names of the table
     schema = pa.schema(handle.schema().to_arrow())
     names = columns_called(schema, matching.column)
-    for name in names:
-        _ensure_tells(log, handle, schema.field(name), matching)
+    ensure_tells(log, handle, matching.column)
     mays = [_may(handle, name, matching.values(schema.field(name).type)) for name in names]
     files = [file for file, *may in zip(active_files(handle), *mays, strict=True) if any(may)]
     columns = [schema.field(name) for name in names]
@@ -98,20 +98,28 @@ def rows_with(
     return _read(log, files if names else [], Sought(names, matching.test, known), origin)
 
 
-def _ensure_tells(log: TableLog, handle: DeltaTable, column: pa.Field, matching: Matching) -> None:
-    table = log.folder.path.rpartition("/")[2]
-    if not matching.takes(column.type):
-        raise ErasureError(
-            f"{table}.{column.name}",
-            f"is of type {column.type}, by which nobody is told",
-            "Name a column of texts, whole numbers or bytes",
-        )
-    if column.name in handle.metadata().partition_columns:
-        raise ErasureError(
-            table,
-            f"is partitioned by {column.name}, so its log names the values in paths",
-            "Declare another `partition_by`, run `lake-assets rebuild silver`, and ask again",
-        )
+def ensure_tells(log: TableLog, handle: DeltaTable, name: str) -> bool:
+    """Whether a table has a column of a name, in any case, by which persons can be told.
+
+    Raises:
+        ErasureError: it has one, whose type has no such values, or it is partitioned by it.
+    """
+    table, columns = log.folder.path.rpartition("/")[2], pa.schema(handle.schema().to_arrow())
+    found = [columns.field(one) for one in columns_called(columns, name)]
+    for column in found:
+        if equal_to((), column.type) is None:
+            raise ErasureError(
+                f"{table}.{column.name}",
+                f"is of type {column.type}, by which nobody is told",
+                "Name a column of texts, whole numbers or bytes",
+            )
+        if column.name in handle.metadata().partition_columns:
+            raise ErasureError(
+                table,
+                f"is partitioned by {column.name}, so its log names the values in paths",
+                "Declare another `partition_by`, run `lake-assets rebuild silver`, and ask again",
+            )
+    return bool(found)
 
 
 def rows_where(
@@ -120,9 +128,8 @@ def rows_where(
     columns: Sequence[str],
     test: Test,
     origin: OriginColumns,
-    known: Origins | None = None,
 ) -> FoundRows:
-    """The feed's rows of a table one of whose texts passes a test, but for known ones.
+    """The feed's rows of a table one of whose texts passes a test.
 
     Raises:
         LakeError: a file cannot be read.
@@ -140,14 +147,26 @@ def rows_where(
             if any(one[number] is None or one[number] < file.rows for one in nulls)
         ]
 
-    return _read(log, files, Sought(columns, test), origin, known)
+    return _read(log, files, Sought(columns, test), origin)
+
+
+def files_without(handle: DeltaTable, column: str) -> list[DataFile]:
+    """Files that may have rows without a value in a column, by the counts that the log tells."""
+    told, name = pa.table(handle.get_add_actions(flatten=True)), f"null_count.{column}"
+    files = active_files(handle)
+    nulls = told[name].to_pylist() if name in told.column_names else [None] * len(files)
+    return [file for file, count in zip(files, nulls, strict=True) if count != 0]
 
 
 def naming(patterns: Sequence[str], is_meant: Callable[[str], bool] | None = None) -> Test:
-    """Which texts match a pattern (RE2), and of which `is_meant` says so, if it is given."""
+    """Which texts match a pattern (RE2), and of which `is_meant` says so, if it is given.
+
+    Without patterns it is asked about all.
+    """
 
     def test(found: pa.ChunkedArray) -> pa.ChunkedArray:
-        hits = reduce(pc.or_, (pc.match_substring_regex(found, pattern) for pattern in patterns))
+        matches = [pc.match_substring_regex(found, pattern) for pattern in patterns]
+        hits = reduce(pc.or_, matches or [pc.is_valid(found)])
         if is_meant is None:
             return hits
         texts = pc.unique(found.filter(hits)).drop_null()
@@ -176,16 +195,12 @@ def _read(
     files: Sequence[DataFile],
     sought: Sought,
     origin: OriginColumns,
-    known: Origins | None = None,
 ) -> FoundRows:
     found = FoundRows(origins=Origins(origin))
 
     def read(file: DataFile) -> tuple[bool, list[pa.Table]]:
         groups = list(matching_rows(log, file, sought, origin))
-        rows = [one for one in groups if one is not None]
-        if known is not None:
-            rows = [one.filter(pa.array(~known.mask(one))) for one in rows]
-        return bool(groups), rows
+        return bool(groups), [one for one in groups if one is not None]
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="erasure") as pool:
         for file, (is_read, tables) in zip(files, pool.map(read, files), strict=True):

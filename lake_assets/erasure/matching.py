@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from lake_assets.erasure.wanted import equal_to, is_text
 from lake_assets.model.erasures import bytes_text, digest_of, number_text
+from lake_assets.silver.rescued_persons import texts_within
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,10 +31,6 @@ class Matching:
     plain: Sequence[str] = field(default=(), repr=False)
     """The values as they are looked for in payloads and texts; likewise."""
 
-    def takes(self, kind: pa.DataType) -> bool:
-        """Whether a column of this type can hold a wanted value."""
-        return equal_to((), kind) is not None
-
     def values(self, kind: pa.DataType) -> pa.Array | None:
         """The wanted values as a column of this type has them; None if they are not known."""
         return equal_to(self.spellings, kind) if self.spellings else None
@@ -50,28 +47,27 @@ class Matching:
         is_wanted = [digest_of(self.key, self.column, text) in self.digests for text in texts]
         return pc.is_in(found, value_set=distinct.filter(pa.array(is_wanted, pa.bool_())))
 
+    def is_key(self, key: bytes | None) -> bool:
+        """Whether the key of a row at its source is a wanted value, or JSON that names one."""
+        try:
+            text = (key or b"").decode()
+        except UnicodeDecodeError:
+            return False
+        if digest_of(self.key, self.column, text) in self.digests:
+            return True
+        return text.startswith("{") and self.is_in_json(text)
+
     def is_in_json(self, text: str) -> bool:
         """Whether JSON names the column, at any depth, with a wanted value.
 
-        A text that is none is taken for one that does: who called has found a value in it.
+        A text that is none is taken for one that does, where who called has found a value in it.
         """
         try:
-            return self._is_within(json.loads(text), is_its=False)
+            json.loads(text)
         except ValueError:
-            return True
-
-    def _is_within(self, value: object, *, is_its: bool) -> bool:
-        if isinstance(value, dict):
-            return any(
-                self._is_within(one, is_its=is_its or name.lower() == self.column.lower())
-                for name, one in value.items()
-            )
-        if isinstance(value, list):
-            return any(self._is_within(one, is_its=is_its) for one in value)
-        if not is_its or isinstance(value, bool | float) or value is None:
-            return False
-        values = self.values(pa.string())
-        return values is not None and str(value) in values.to_pylist()
+            return bool(self.spellings)
+        found = texts_within(text, {self.column.lower()})
+        return any(digest_of(self.key, self.column, value) in self.digests for _, value in found)
 
 
 def texts_of(values: pa.Array) -> list[str]:

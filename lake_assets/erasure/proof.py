@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -100,6 +101,10 @@ def prove(
     return Proof(scanned=scanned)
 
 
+_NAMES = 1_000
+"""Of files that are looked at together: for many values an expression takes long to be made."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Scanning:
     sought: Sought
@@ -116,13 +121,13 @@ class _Scanning:
             local.screen = Screen(self.sought)
             screens.append(local.screen)
 
-        def look(file: PlacedFile) -> None:
-            self._file(file, local.screen)
+        def look(file: PlacedFile, *, is_named: bool) -> None:
+            self._file(file, local.screen, is_named=is_named)
 
         with ThreadPoolExecutor(os.cpu_count() or 1, "scan", initializer=begin) as pool:
             for place in places:
-                for file in self._files(place):
-                    under_way.add(pool.submit(look, file))
+                for file, is_named in self._named(self._files(place)):
+                    under_way.add(pool.submit(look, file, is_named=is_named))
                     if len(under_way) < _WAITING:
                         continue
                     ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
@@ -141,8 +146,15 @@ class _Scanning:
         except (LakeAssetsError, OSError) as problem:
             self.scanned.failed(str(place), first_line(problem))
 
-    def _file(self, file: PlacedFile, screen: Screen) -> None:
-        shown = self._shown(file)
+    def _named(self, files: Iterator[PlacedFile]) -> Iterator[tuple[PlacedFile, bool]]:
+        """Files, and whether their addresses may have a value: many are looked at together."""
+        while some := [*islice(files, _NAMES)]:
+            names = pa.array([file.address.encode() for file in some], pa.large_binary())
+            are = self.sought.may_have(names, are_payloads=False)
+            yield from ((file, are) for file in some)
+
+    def _file(self, file: PlacedFile, screen: Screen, *, is_named: bool) -> None:
+        shown = self._shown(file) if is_named else file.address
         found = partial(self._found, file.kind, shown)
         scan = Scan(sought=self.sought, screen=screen, found=found, is_log=file.is_log)
         try:

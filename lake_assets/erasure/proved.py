@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.table_log import log_of
+from lake_assets.erasure.asked import ledger_of
 from lake_assets.erasure.end import end_histories
 from lake_assets.erasure.note import with_hidden
 from lake_assets.erasure.proof import Proof, prove
-from lake_assets.erasure.run import Erased, ledger_of
+from lake_assets.erasure.run import Erased
 from lake_assets.erasure.scanned import Kind
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.model.erasures import Erasure

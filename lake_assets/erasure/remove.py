@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,6 +32,7 @@ from lake_assets.erasure.find_values import columns_called
 from lake_assets.erasure.matching import Matching
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import origin_of
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.origins import OriginColumns, Spans
 from lake_assets.model.tables import TableRef, bronze_of, erased_of, landed_of, quarantine_of
 from lake_assets.model.transforms import generators_in
@@ -144,12 +146,19 @@ class Removal:
             for name in (name for name in names if name in rows.column_names):
                 is_meant = pc.fill_null(self.matching.test(rows[name]), pa.scalar(value=False))
                 mask &= ~np.asarray(is_meant)
+            if RESCUED in rows.column_names:
+                mask &= ~self._are_rescued(rows[RESCUED])
             if mask.any():
                 kept = rows.filter(pa.array(mask))
                 place = (log.folder, folder_in_table(file), prefix_of(file), file.partition)
                 written = write_file(log.store, kept, *place)
                 files.append(DataFile(partition=file.partition, **written))  # type: ignore[arg-type]
         return files
+
+    def _are_rescued(self, texts: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+        """Which rows name the value in what did not fit their columns."""
+        named = [text is not None and self.matching.is_in_json(text) for text in texts.to_pylist()]
+        return np.array(named, np.bool_)
 
     def _layout(self, table: TableRef) -> dict[str, str]:
         layout = layout_of(self.context.committer.fresh(table))

@@ -9,16 +9,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from lake_assets.delta.source_offsets import furthest
+from lake_assets.erasure.asked import Asking, Request, ledger_of
 from lake_assets.erasure.backups import settle_backups
 from lake_assets.erasure.begun import begun_removals, told_of_unsearched
-from lake_assets.erasure.decoded import Decoding
+from lake_assets.erasure.decoded import Decoding, one_session
 from lake_assets.erasure.end import Ended, end_histories
 from lake_assets.erasure.find import texts_of
 from lake_assets.erasure.gold import recompute
-from lake_assets.erasure.note import Noted, cuts_of, matching_of, note
+from lake_assets.erasure.note import Noted
 from lake_assets.erasure.pending import await_demux
-from lake_assets.erasure.requests import close_requests, make_table, open_requests
-from lake_assets.erasure.shrinking import shrinking_views
+from lake_assets.erasure.requests import close_requests
 from lake_assets.erasure.swept import swept_rows
 from lake_assets.erasure.take_out import TakenOut, TakeOut
 from lake_assets.erasure.wanted import Wanted
@@ -29,9 +29,8 @@ from lake_assets.model.erasures import Erasure, ErasureState, Later
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.erasing import ensure_none_was
 from lake_assets.spark.lake_context import LakeContext, open_lake
-from lake_assets.state.erasure_ledger import ERASING, ErasureLedger
+from lake_assets.state.erasure_ledger import ERASING
 from lake_assets.state.files import turn, turn_if_free
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.streams.erasures import pass_fence
@@ -42,20 +41,6 @@ _DEMUX_WITHIN_S = 300.0
 
 _TELL_AFTER_S = 5.0
 """Seconds of waiting for others after which that is told: most changes are over by then."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """What is asked for: some values; or what the table of requests asks for; or what is left."""
-
-    wanted: Sequence[Wanted] = ()
-    later: Later = Later.DROP
-    is_of_table: bool = False
-    is_again: bool = False
-    """Go on with what is not done as well, by hashes alone."""
-
-    prunes_backups: bool = False
-    """Whether backups from before it are deleted, once there is a new one."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -125,7 +110,8 @@ class _Run:
     def run(self) -> Erased:
         done = Erased()
         with open_lake(self.settings) as context:
-            noted = self._noted(context, done)
+            asking = Asking(context, self.settings, self.feeds, self.locate, self.tell)
+            noted = asking.noted(self.request, done.unclear)
             done.erasures = [one.erasure for one in noted]
             done.wanted = [one.wanted for one in noted if one.wanted]
             self._pass_fences(context)
@@ -170,38 +156,6 @@ class _Run:
                 held.enter_context(turn(state_dir, REDO_TURN))
             yield
 
-    def _noted(self, context: LakeContext, done: Erased) -> list[Noted]:
-        asked = {self.request.later: list(self.request.wanted)}
-        if self.request.is_of_table:
-            make_table(context.committer)
-            found = open_requests(context.committer)
-            asked = {later: [*its] for later, its in found.asked.items()}
-            done.unclear += found.unclear
-        ledger, cuts = ledger_of(context), {}
-        if not ledger.read():
-            for feed in self.feeds:
-                ensure_none_was(context, feed)
-        if asked.get(Later.KEEP):
-            cuts = cuts_of(self.feeds, self.locate(), context.lake)
-        key = self.settings.masking.key_bytes
-        noted: list[Noted] = []
-        for later, wanted in asked.items():
-            noted += note(ledger, wanted, later, cuts if later is Later.KEEP else {}, key)
-        if noted:
-            self.tell("noted: rows that come from now on are judged by it")
-            for words in shrinking_views(self.feeds):
-                self.tell(words)
-        return [*noted, *self._open(ledger, noted)] if self.request.is_again else noted
-
-    def _open(self, ledger: ErasureLedger, noted: Sequence[Noted]) -> list[Noted]:
-        """Those that are not done, by their hashes alone."""
-        found, known = ledger.read(), {one.erasure.id for one in noted}
-        return [
-            Noted(erasure=one, matching=matching_of(one, found.key, None))
-            for one in found.every
-            if one.state is not ErasureState.DONE and one.id not in known
-        ]
-
     def _pass_fences(self, context: LakeContext) -> None:
         with self._turn():
             for feed in self.feeds:
@@ -223,12 +177,10 @@ class _Run:
         self, context: LakeContext, noted: Sequence[Noted], done: Erased, *, is_caught_up: bool
     ) -> None:
         ledger = ledger_of(context)
-        with self._turn():
+        warm = self.warm.session if self.warm else None
+        with self._turn(), one_session(self.settings, warm) as session:
             decoding = Decoding(
-                settings=self.settings,
-                context=context,
-                locate=self.locate,
-                session=self.warm.session if self.warm else None,
+                settings=self.settings, context=context, locate=self.locate, session=session
             )
             take_out = TakeOut(
                 context=context,
@@ -286,10 +238,3 @@ class _Run:
         ]
         done.erasures = [replace(one, state=state) for one in own]
         ledger.write(erasures.with_changed(done.erasures))
-
-
-def ledger_of(context: LakeContext) -> ErasureLedger:
-    """The ledger of a lake that was opened for writing."""
-    ledger = context.erasures
-    assert ledger is not None  # noqa: S101 - `open_lake` gives it
-    return ledger

@@ -228,7 +228,7 @@ class Job:
         def made(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Decoded]]:
             if selects_by_spark(plan):
                 return selected_rows(rows, plan)
-            return decoded_rows(plan.decoder, read(rows))
+            return decoded_rows(plan.task_decoder, read(rows))
 
         return made if erasing is None else lambda rows: erasing.decoded(made(rows))
 

@@ -18,6 +18,7 @@ from lake_assets.model.quarantine import Reason
 from lake_assets.parquet.writer import TABLE, UNRESOLVED
 from lake_assets.silver.arrow_evaluator import Node, NotEvaluableError, marks_of
 from lake_assets.silver.erased_rows import ERASED, RowEraser, erased_at
+from lake_assets.silver.erasing_decoder import with_fields_judged
 from lake_assets.silver.expectation_columns import Marks, Reading, packed, spread
 from lake_assets.silver.questions import SqlQuestion, encoded
 from lake_assets.silver.route_rows import in_all_tables, route
@@ -78,6 +79,12 @@ class DecodePlan:
     """What tells which rows are erased; None while none are."""
 
     @property
+    def task_decoder(self) -> Decoder:
+        """What decodes in a task: `decoder`, which judges fields of messages, too, if any does."""
+        eraser = self.erasing
+        return self.decoder if eraser is None else with_fields_judged(self.decoder, eraser)
+
+    @property
     def columns(self) -> pa.Schema:
         """The columns of the keys' tables."""
         return self.decoder.columns if self.by_key is None else self.by_key.columns
@@ -134,7 +141,7 @@ def decode_task(batches: Iterable[pa.RecordBatch], plan: DecodePlan) -> Iterator
 
     Where there are several routes, a row comes out once for each of its tables.
     """
-    return place_rows(decoded_rows(plan.decoder, batches), plan)
+    return place_rows(decoded_rows(plan.task_decoder, batches), plan)
 
 
 def mark_violations(

@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 
 from lake_assets.delta.origins import Mask, Within, origin_schema
 from lake_assets.formats.base import Decoded
-from lake_assets.model.erasures import Erasure, Erasures, digests_of
+from lake_assets.model.erasures import Erasure, Erasures, digest_of, digests_of
+from lake_assets.model.misfits import RESCUED
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.transforms import ELEMENT
 from lake_assets.parquet.writer import TABLE
+from lake_assets.silver.rescued_persons import rows_naming, texts_within
 from lake_assets.silver.rows import DETAIL, REFUSED_AT
 from lake_assets.silver.rows_in_several_tables import are_first, spread_to_rows
 from lake_assets.silver.value_texts import texts_of
@@ -74,7 +76,7 @@ class RowEraser:
     def decoded(self, rows: DecodedRows) -> Iterator[tuple[pa.RecordBatch, Decoded]]:
         """Decoded rows; of erased ones the reason says so, and the detail by which erasure."""
         for batch, decoded in rows:
-            yield batch, self._of_decoded(batch, decoded)
+            yield batch, self.judged(batch, decoded)
 
     def placed(self, rows: Iterable[pa.RecordBatch], keys: int) -> Iterator[pa.RecordBatch]:
         """Placed rows whose keys made columns of them, judged by these.
@@ -90,12 +92,14 @@ class RowEraser:
             is_erased = spread_to_rows(batch, is_key & found.mask)
             yield found.placed(batch, is_erased, erased_at(keys)) if is_erased.any() else batch
 
-    def _of_decoded(self, batch: pa.RecordBatch, decoded: Decoded) -> Decoded:
+    def judged(self, batch: pa.RecordBatch, decoded: Decoded) -> Decoded:
+        """What became of rows of bronze, as `decoded` has it; what it says are erased stay so."""
         shown = [decoded.columns] if decoded.clear is None else [decoded.clear, decoded.columns]
         found = self._found(shown, batch, self.origin)
         mask = found.mask
         if self.places is not None:
             mask = mask | self.places.mask(pa.Table.from_batches([batch]))
+        mask &= ~_are_erased(decoded)
         if not mask.any():
             return decoded
         is_erased = pa.array(mask)
@@ -117,16 +121,19 @@ class RowEraser:
             columns: what these are called in it.
         """
         ids: dict[int, str] = {}
-        for rows in shown:
-            for name in rows.schema.names:
-                digests = self._by_column.get(name.lower())
-                if digests is None:
-                    continue
-                for row, erasures in self._hits(name, rows[name], digests):
-                    found = self._concerned(erasures, batch, row, columns)
-                    if found is not None:
-                        ids.setdefault(row, found)
+        for row, erasures in (hit for rows in shown for hit in self._hits_in(rows)):
+            found = self._concerned(erasures, batch, row, columns)
+            if found is not None:
+                ids.setdefault(row, found)
         return _Found(ids, batch.num_rows)
+
+    def _hits_in(self, rows: pa.RecordBatch) -> Iterator[tuple[int, tuple[Erasure, ...]]]:
+        """Rows with a value in a column that an erasure names, or in what did not fit one."""
+        for name in rows.schema.names:
+            if (digests := self._by_column.get(name.lower())) is not None:
+                yield from self._hits(name, rows[name], digests)
+        if RESCUED in rows.schema.names:
+            yield from rows_naming(rows[RESCUED], self._by_column, self._rescued)
 
     def _hits(
         self, name: str, values: pa.Array, digests: Mapping[str, tuple[Erasure, ...]]
@@ -147,6 +154,12 @@ class RowEraser:
         for row in np.flatnonzero(np.isin(numbers, hits)).tolist():
             yield row, known[numbers[row]] or ()
 
+    def _rescued(self, text: str) -> tuple[Erasure, ...] | None:
+        """The erasures of values that JSON has under the names of their columns."""
+        key, found = self.erasures.key, texts_within(text, self._by_column)
+        every = [self._by_column[name].get(digest_of(key, name, value)) for name, value in found]
+        return tuple(one for its in every if its for one in its) or None
+
     def _concerned(
         self,
         erasures: Iterable[Erasure],
@@ -158,6 +171,12 @@ class RowEraser:
         part = batch[columns.partition][row].as_py() if columns.partition else 0
         place, offset = (batch[columns.name][row].as_py(), part), batch[columns.offset][row].as_py()
         return next((one.id for one in erasures if one.concerns(self.feed, place, offset)), None)
+
+
+def _are_erased(decoded: Decoded) -> Mask:
+    found = pc.equal(decoded.reason, ERASED).fill_null(fill_value=False)
+    mask: Mask = found.to_numpy(zero_copy_only=False)
+    return mask
 
 
 @dataclass(frozen=True, slots=True)

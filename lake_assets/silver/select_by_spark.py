@@ -68,8 +68,9 @@ def selected_rows(
 
 
 def _decoder(plan: DecodePlan) -> SelectingDecoder:
-    assert isinstance(plan.decoder, SelectingDecoder)  # noqa: S101 - `selects_by_spark`
-    return plan.decoder
+    decoder = plan.task_decoder
+    assert isinstance(decoder, SelectingDecoder)  # noqa: S101 - `selects_by_spark`
+    return decoder
 
 
 def _pairs(

@@ -57,6 +57,17 @@ def test_rows_are_told_one_by_one():
     assert some.mask(rows(("a", 0, 7))).tolist() == [True]
 
 
+def test_rows_that_came_from_nowhere_are_in_no_set():
+    found = rows(("a", 0, 5), (None, None, None), ("a", 0, 0))
+    named = Origins(KAFKA)
+    named.add(found)
+    assert named.spans == {("a", 0): [(0, 1), (5, 6)]}
+    assert named.mask(found).tolist() == [True, False, True]
+    assert NotIn(named).mask(found).tolist() == [False, True, False]
+    assert Within({("a", 0): [(0, 9)]}, KAFKA).mask(found).tolist() == [True, False, True]
+    assert From({("a", 0): 0}, KAFKA).mask(found).tolist() == [True, False, True]
+
+
 def test_rows_that_were_named_are_listed_as_spans_and_named_by_them():
     some = Origins(KAFKA)
     some.add(rows(("a", 0, 6), ("a", 0, 5), ("b", 0, 9), ("a", 1, 1)))

@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets.erasure.run import Request, erase
+from lake_assets.erasure.asked import Request
+from lake_assets.erasure.run import erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.gold.run import Warm
 from lake_assets.model.erasures import ErasureState, Later

@@ -7,8 +7,9 @@ from deltalake import DeltaTable
 
 from lake_assets.backup.create import back_up
 from lake_assets.backup.progress import Progress
+from lake_assets.erasure.asked import Request
 from lake_assets.erasure.obeyed_restore import restore
-from lake_assets.erasure.run import Request, erase
+from lake_assets.erasure.run import erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.gold.run import Warm
 from lake_assets.model.erasures import ErasureState

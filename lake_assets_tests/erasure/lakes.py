@@ -8,7 +8,8 @@ from lake_assets.delta.commit import Batch, Commit
 from lake_assets.delta.increments import Point
 from lake_assets.delta.table_log import log_of
 from lake_assets.delta.transaction_numbers import checksum
-from lake_assets.erasure.run import Erased, Request, erase
+from lake_assets.erasure.asked import Request
+from lake_assets.erasure.run import Erased, erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.owners import Owner

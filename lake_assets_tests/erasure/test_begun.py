@@ -2,7 +2,8 @@
 
 import pytest
 
-from lake_assets.erasure.run import Request, erase, ledger_of
+from lake_assets.erasure.asked import Request, ledger_of
+from lake_assets.erasure.run import erase
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.erasures import ErasureState

@@ -80,3 +80,26 @@ def test_streams_hash_values_as_requests_do():
 )
 def test_what_did_not_fit_is_whose_column_names_the_value(text, is_its):
     assert matching(knows=True).is_in_json(text) is is_its
+
+
+@pytest.mark.parametrize("knows", [True, False])
+@pytest.mark.parametrize(
+    ("key", "is_its"),
+    [
+        (b"ann", True),
+        (b'{"Who": "ann", "n": 1}', True),
+        (b'{"friend": "ann"}', False),
+        (b"joanna", False),
+        (b"", False),
+        (None, False),
+        (b"\xff", False),
+    ],
+)
+def test_a_key_is_whose_it_is_as_a_whole_or_names_in_json(key, is_its, knows):
+    assert matching(knows=knows).is_key(key) is is_its
+
+
+def test_hashes_tell_what_did_not_fit_as_values_do():
+    assert matching(knows=False).is_in_json('{"a": [{"WHO": ["ann", 1]}]}')
+    assert not matching(knows=False).is_in_json('{"friend": "ann"}')
+    assert not matching(knows=False).is_in_json("ann")

@@ -8,7 +8,8 @@ from deltalake import DeltaTable
 
 from lake_assets.delta.commit import Batch, Commit, DataFile
 from lake_assets.delta.table_log import log_of
-from lake_assets.erasure.run import Request, erase
+from lake_assets.erasure.asked import Request
+from lake_assets.erasure.run import erase
 from lake_assets.erasure.take_out import TakeOut
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.model.endpoints import Endpoints

@@ -191,6 +191,44 @@ def friends(*names, at=1):
 EXPLODES = ["model", "inline(friends)"]
 
 
+@pytest.mark.parametrize("more", [(), (BY_SPARK,)])
+def test_a_field_that_select_renames_or_leaves_out_is_judged_too(silver, more):
+    tracker = declared(["model", "person as who", "heart_bpm", *more], mask={"who": "redact"})
+    erasures = [erase(silver, "person", "ann"), erase(silver, "friends", "x")]
+    silver.context.erasures.record("tracker", erasures[1], {("t", 0): [(0, 1), (2, 3)]})
+    silver.take(tracker, one("ann"), one("bob"), one("cy"))
+    assert offsets(silver.rows(tracker)) == [1]
+    assert [(row["offset"], row["erasure"]) for row in silver.read(ERASED)] == [
+        (0, erasures[0]),
+        (2, None),
+    ]
+
+
+def test_a_field_of_a_value_that_becomes_several_rows_erases_all_of_them(silver):
+    tracker, erasure = declared(EXPLODES), erase(silver, "person", "ann")
+    mine = beat(person="ann", friends=[{"name": name, "at": 1} for name in ("bob", "cy")])
+    silver.take(tracker, mine, friends("bob", "cy"))
+    assert offsets(silver.rows(tracker)) == [1, 1]
+    assert [(row["offset"], row["erasure"]) for row in silver.read(ERASED)] == [(0, erasure)]
+
+
+@pytest.mark.parametrize("mask", [{}, {"person": "redact"}])
+def test_what_did_not_fit_its_column_is_judged_too(silver, mask):
+    tracker = declared(mask=mask)
+    erase(silver, "person", "ann")
+    erase(silver, "heart_bpm", "40")
+    silver.take(
+        tracker,
+        one({"names": ["ann"]}),
+        one("bob", heart_bpm="40"),
+        beat(person="bob", heart_bpm="41", friends=["ann"]),
+        one(["bob"]),
+        one("ann", heart_bpm="41"),
+    )
+    assert offsets(silver.rows(tracker)) == [2, 3]
+    assert offsets(silver.read(ERASED)) == [0, 1, 4]
+
+
 def test_neighbours_in_a_value_stay_and_its_place_is_told_once(silver):
     tracker, erasure = declared(EXPLODES), erase(silver, "name", "ann")
     silver.context.erasures.record("tracker", "one", {("t", 0): [(0, 2)]})
