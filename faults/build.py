@@ -109,11 +109,10 @@ def _servers(
 
 def _kept(asked: Asked, settings: Settings, clock: Clock | None, log: Log) -> list[Kept]:
     environment = environment_of(settings, asked.run)
-    if clock is not None:
-        environment |= clock.environment()
+    stepped = {} if clock is None else clock.environment()
     if asked.dagster:
-        return dagster_processes(asked.folder, environment, log)
-    return [Kept("streams", command_line("stream"), environment, asked.folder, log)]
+        return dagster_processes(asked.folder, environment, stepped, log)
+    return [Kept("streams", command_line("stream"), environment | stepped, asked.folder, log)]
 
 
 @contextmanager

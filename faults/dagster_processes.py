@@ -24,9 +24,21 @@ CODE_SERVER, DAEMON, WEBSERVER = "code server", "daemon", "webserver"
 
 
 def dagster_processes(
-    folder: Path, environment: Mapping[str, str], log: Callable[[str], None]
+    folder: Path,
+    environment: Mapping[str, str],
+    stepped: Mapping[str, str],
+    log: Callable[[str], None],
 ) -> list[Kept]:
-    """Those of an instance of its own, in the order in which they are to be started."""
+    """Those of an instance of its own, in the order in which they are to be started.
+
+    Args:
+        folder: for their files.
+        environment: of all of them.
+        stepped: more of the code server, which streams have of it: the clock that faults step.
+            The others keep the machine's: Dagster's daemon waits by the clock of the wall, and
+            launches nothing for a day after one that was a day ahead.
+        log: told of ends and starts.
+    """
     home = folder / "dagster"
     home.mkdir()
     shutil.copy(_ROOT / "dagster.yaml", home)
@@ -52,4 +64,8 @@ def dagster_processes(
             *("--workspace", str(workspace)),
         ],
     }
-    return [Kept(name, command, own, folder, log) for name, command in commands.items()]
+    more = {CODE_SERVER: stepped}
+    return [
+        Kept(name, command, {**own, **more.get(name, {})}, folder, log)
+        for name, command in commands.items()
+    ]

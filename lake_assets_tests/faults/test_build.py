@@ -1,15 +1,16 @@
 """The largest stack there is, without streams: it takes half a minute. `make faults` runs each."""
 
+from random import Random
 from uuid import uuid4
 
 import httpx
-import psutil
 import pytest
 from confluent_kafka.admin import AdminClient
 
 from faults.build import run_stack
 from faults.clock import cannot_step
 from faults.lake import BUCKET
+from faults.process_faults import Kill
 from faults.process_table import SERVER, started
 from faults.stack import WORKERS, Asked, Log
 from lake_assets_tests.e2e.dev import wait_for
@@ -61,12 +62,11 @@ def test_a_cluster_has_its_workers_and_all_that_runs_is_of_a_server(stack):
     assert [one.name for one in stack.kept] == ["streams"]
 
 
-@pytest.mark.parametrize("role", ["spark master", "spark worker", "store"])
-def test_what_was_killed_is_restored(stack, role):
-    before = stack.processes()[role]
-    psutil.Process(before[0]).kill()
-    wait_for(lambda: before[0] not in stack.processes()[role], "its end", within_s=20)
-    stack.restore(role)
+@pytest.mark.parametrize("role", ["spark master", "spark worker", "store", "broker"])
+def test_what_a_fault_kills_is_restored_at_once(stack, role):
+    before = {*stack.processes()[role]}
+    with Kill(role).inject(stack, Random(1)):  # noqa: S311 - as the suite
+        after = {*stack.processes().get(role, [])}
+    assert len(before - after) == 1
     wait_for(lambda: len(stack.processes()[role]) == len(before), "its start", within_s=60)
-    assert before[0] not in stack.processes()[role]
     stack.cluster.wait_for_workers(WORKERS)

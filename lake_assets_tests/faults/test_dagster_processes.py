@@ -11,6 +11,9 @@ from faults.stack import environment_of
 from lake_assets_tests.e2e.dev import wait_for
 
 
+STEPPED = {"A_CLOCK": "of its own"}
+
+
 @pytest.fixture
 def run():
     mark = uuid4().hex
@@ -21,7 +24,7 @@ def run():
 @pytest.fixture
 def kept(settings, tmp_path, run):
     said = []
-    made = dagster_processes(tmp_path, environment_of(settings, run), said.append)
+    made = dagster_processes(tmp_path, environment_of(settings, run), STEPPED, said.append)
     yield made
     for one in made:
         one.kill()
@@ -39,6 +42,7 @@ def test_the_code_server_has_our_code_where_the_workspace_says_and_ends_with_its
     said = DagsterGrpcClient(host=told["host"], port=told["port"]).list_repositories()
     assert "lake_assets.definitions" in said
     (server,) = by_role(run)[CODE_SERVER]
+    assert STEPPED.items() <= psutil.Process(server).environ().items()
     kept[0].end(within_s=60)
     assert not psutil.pid_exists(server)
 
