@@ -10,7 +10,6 @@ from faults.process_table import by_role, end_all
 from faults.stack import environment_of
 from lake_assets_tests.e2e.dev import wait_for
 
-
 STEPPED = {"A_CLOCK": "of its own"}
 
 
