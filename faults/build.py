@@ -112,7 +112,8 @@ def _kept(asked: Asked, settings: Settings, clock: Clock | None, log: Log) -> li
     stepped = {} if clock is None else clock.environment()
     if asked.dagster:
         return dagster_processes(asked.folder, environment, stepped, log)
-    return [Kept("streams", command_line("stream"), environment | stepped, asked.folder, log)]
+    own = {**environment, **stepped}
+    return [Kept("streams", command_line("stream"), own, asked.folder, log)]
 
 
 @contextmanager
