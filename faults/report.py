@@ -146,14 +146,19 @@ def _summary(report: Mapping[str, Any]) -> list[str]:
 
 
 def _by_fault(report: Mapping[str, Any]) -> list[str]:
-    times: dict[tuple[str, str], list[float | None]] = {}
+    """Seconds until rows flowed, by fault and venue; several where it came several times."""
+    venues = [venue["venue"] for venue in report["venues"]]
+    times: dict[str, dict[str, list[str]]] = {}
     for venue in report["venues"]:
         for fault in venue["faults"]:
-            times.setdefault((fault["name"], venue["venue"]), []).append(fault["recovered_s"])
-    lines = ["| fault | venue | times | rows flow after (s) |", "|---|---|---:|---|"]
-    for (name, venue), recovered in sorted(times.items()):
-        words = ", ".join("never" if one is None else f"{one:.0f}" for one in recovered)
-        lines.append(f"| {name} | {venue} | {len(recovered)} | {words} |")
+            seconds = fault["recovered_s"]
+            words = "never" if seconds is None else f"{seconds:.0f}"
+            times.setdefault(fault["name"], {}).setdefault(venue["venue"], []).append(words)
+    columns = (f"{venue}: rows flow after (s)" for venue in venues)
+    lines = [f"| fault | {' | '.join(columns)} |", f"|---|{'---|' * len(venues)}"]
+    for name, by_venue in sorted(times.items()):
+        cells = (", ".join(by_venue.get(venue, [])) for venue in venues)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from faults.reader import DOUBLED, LOST, UNNAMED, Finding
 from faults.report import FaultRecord, VenueReport, as_markdown, as_record
 
@@ -31,9 +33,13 @@ def test_the_page_has_a_row_a_venue_and_a_row_a_fault_and_names_what_was_skipped
     unhealed = FaultRecord("full disk", "filled", 8.0, 9.0, None)
     one = venue(acked=12_345, skipped={"slow disk": "there is no loop device"})
     one.faults.append(unhealed)
+    two = replace(venue(), venue="s3")
+    by_venue = as_markdown(record(two, one))
+    assert "| full disk |  | never |" in by_venue
     page = as_markdown(record(one))
     assert "Seed 7" in page
     assert "| disk (Dagster) | 1.0 | 2 | 12,345 |" in page
-    assert "| kill -9 of the broker | disk | 1 | 2 |" in page
-    assert "| full disk | disk | 1 | never |" in page
+    assert "| fault | disk: rows flow after (s) |" in page
+    assert "| kill -9 of the broker | 2 |" in page
+    assert "| full disk | never |" in page
     assert "- slow disk (disk): there is no loop device" in page
