@@ -10,11 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from random import Random
 
+import psutil
+
 from faults.fault import Fault
 from faults.system import System
+from lake_assets.errors import StreamError
 
 _APPEARS_WITHIN_S = 90.0
 """A role may be between two lives: the last fault has just killed what plays it."""
+
+_DIES_WITHIN_S = 30.0
 
 WORDS = {
     "stream": "the streams' process",
@@ -55,6 +60,7 @@ class Kill:
         pid = one_of(self._role, system, random)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+        _wait_for_end(pid)
         try:
             yield f"killed {WORDS[self._role]}, {pid}"
         finally:
@@ -84,6 +90,20 @@ class Pause:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
             system.restore(self._role)
+
+
+def _wait_for_end(pid: int) -> None:
+    """A large process dies for a while, and nobody starts again what still is.
+
+    Whoever started it may wait for it all the same: nothing is taken from them.
+    """
+    deadline = time.monotonic() + _DIES_WITHIN_S
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        while process.status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
+            if time.monotonic() > deadline:
+                raise StreamError(f"process {pid}", "does not end by SIGKILL", "Look at its disk")
+            time.sleep(0.01)
 
 
 def process_faults(roles: frozenset[str]) -> list[Fault]:

@@ -3,7 +3,6 @@
 from uuid import uuid4
 
 import httpx
-import psutil
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -12,7 +11,6 @@ from faults.clock import cannot_step
 from faults.lake import BUCKET
 from faults.process_table import SERVER, started
 from faults.stack import WORKERS, Asked, Log
-from lake_assets_tests.e2e.dev import wait_for
 
 pytestmark = [pytest.mark.bench, pytest.mark.kafka]
 
@@ -59,14 +57,3 @@ def test_a_cluster_has_its_workers_and_all_that_runs_is_of_a_server(stack):
     assert {one.part for one in started(stack.asked.run)} == {SERVER}
     assert (stack.clock is None) == (cannot_step() is not None)
     assert [one.name for one in stack.kept] == ["streams"]
-
-
-@pytest.mark.parametrize("role", ["spark master", "spark worker", "store"])
-def test_what_was_killed_is_restored(stack, role):
-    before = stack.processes()[role]
-    psutil.Process(before[0]).kill()
-    wait_for(lambda: before[0] not in stack.processes()[role], "its end", within_s=20)
-    stack.restore(role)
-    wait_for(lambda: len(stack.processes()[role]) == len(before), "its start", within_s=60)
-    assert before[0] not in stack.processes()[role]
-    stack.cluster.wait_for_workers(WORKERS)
