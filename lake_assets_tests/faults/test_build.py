@@ -1,6 +1,5 @@
 """The largest stack there is, without streams: it takes half a minute. `make faults` runs each."""
 
-from random import Random
 from uuid import uuid4
 
 import httpx
@@ -10,10 +9,8 @@ from confluent_kafka.admin import AdminClient
 from faults.build import run_stack
 from faults.clock import cannot_step
 from faults.lake import BUCKET
-from faults.process_faults import Kill
 from faults.process_table import SERVER, started
 from faults.stack import WORKERS, Asked, Log
-from lake_assets_tests.e2e.dev import wait_for
 
 pytestmark = [pytest.mark.bench, pytest.mark.kafka]
 
@@ -60,13 +57,3 @@ def test_a_cluster_has_its_workers_and_all_that_runs_is_of_a_server(stack):
     assert {one.part for one in started(stack.asked.run)} == {SERVER}
     assert (stack.clock is None) == (cannot_step() is not None)
     assert [one.name for one in stack.kept] == ["streams"]
-
-
-@pytest.mark.parametrize("role", ["spark master", "spark worker", "store", "broker"])
-def test_what_a_fault_kills_is_restored_at_once(stack, role):
-    before = {*stack.processes()[role]}
-    with Kill(role).inject(stack, Random(1)):  # noqa: S311 - as the suite
-        after = {*stack.processes().get(role, [])}
-    assert len(before - after) == 1
-    wait_for(lambda: len(stack.processes()[role]) == len(before), "its start", within_s=60)
-    stack.cluster.wait_for_workers(WORKERS)
