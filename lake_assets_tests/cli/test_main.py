@@ -1,7 +1,11 @@
+import subprocess
+from importlib.metadata import version
+
 import pytest
 
 from lake_assets.cli.lazy_commands import SUMMARIES
-from lake_assets_tests.commandline import lake_assets, sparkless_here
+from lake_assets.settings.load import child_environment
+from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
 
 
 def test_help_names_every_command(settings):
@@ -14,6 +18,40 @@ def test_every_command_explains_itself(settings, name):
     done = sparkless_here(settings, name, "--help")
     assert done.returncode == 0
     assert "Usage:" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("-h",), ("tables", "-h"), ("services", "status", "-h")])
+def test_the_short_option_shows_the_same_help(settings, words):
+    short = sparkless_here(settings, *words)
+    assert short.returncode == 0
+    assert short.stdout == sparkless_here(settings, *words[:-1], "--help").stdout
+
+
+def test_the_version_is_that_of_the_package(settings):
+    shown = sparkless_here(settings, "--version")
+    assert (shown.returncode, shown.stdout) == (0, f"lake-assets {version('lake-assets')}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("lake-assets reb", {"rebuild"}),
+        ("lake-assets services sta", {"status"}),
+        ("lake-assets tables --js", {"--json"}),
+    ],
+)
+def test_a_shell_completes_commands_and_options(settings, line, found):
+    """As the script asks that `--install-completion` puts into a shell's files."""
+    words = str(len(line.split()) - 1)
+    asked = {"COMP_WORDS": line, "COMP_CWORD": words, "_LAKE_ASSETS_COMPLETE": "complete_bash"}
+    done = subprocess.run(  # noqa: S603 - our own command line
+        COMMAND,
+        env={**child_environment(settings), **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {*done.stdout.split()} == found
 
 
 @pytest.mark.parametrize("words", [("--verbose", "produce"), ("produce", "--verbose")])
