@@ -101,7 +101,7 @@ def test_a_column_that_tells_nobody_is_refused_before_anything_is_noted(lake):
     made = Request(is_of_table=True)
     run(lake, made)
     asking = Asking(lake.lake_dir / ERASURE_REQUESTS.relative)
-    asking(("gamer_id", "ann", None), ("device", "bob", None))
+    asking(("gamer_id", "ann", None), ("device", "eve", None))
     done = erase(lake, [PLAIN], nowhere, made)
     assert [one.column for one in done.erasures] == ["device"]
     assert ["nobody is told" in words for words in done.unclear] == [True]
