@@ -20,12 +20,11 @@ from lake_assets.delta.rewrite_files import Rewrite, rewrite_files
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.erasure.matching import Matching
 from lake_assets.erasure.wanted import patterns_of
-from lake_assets.model.origins import OriginColumns, Spans
+from lake_assets.model.origins import Spans
 from lake_assets.model.tables import Layer, TableRef, deliveries_of
 from lake_assets.sinks.erased_letters import ERASED as ERASED_LETTER
+from lake_assets.sinks.erased_letters import ORIGIN
 from lake_assets.storage.store import Store
-
-_ORIGIN = OriginColumns(name="source", partition="partition", offset="offset")
 
 _TEXTS = ("request", "response", "reason", "key")
 """Columns that may quote what was sent."""
@@ -91,7 +90,7 @@ def _touched(
     committer: Committer, log: TableLog, table: TableRef, spans: Spans, matching: Matching
 ) -> Iterator[tuple[DataFile, pa.Table, _Found]]:
     """Files with entries that quote an erased row, or are of one, and which they are."""
-    origins = Origins(_ORIGIN)
+    origins = Origins(ORIGIN)
     origins.add_spans(spans)
     patterns = patterns_of(matching.plain)
     for file in active_files(committer.fresh(table)):

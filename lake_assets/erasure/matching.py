@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lake_assets.erasure.wanted import equal_to, is_text
 from lake_assets.model.erasures import bytes_text, digest_of, number_text
-from lake_assets.silver.rescued_persons import texts_within
+from lake_assets.silver.rescued_persons import texts_under
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,10 +63,10 @@ class Matching:
         A text that is none is taken for one that does, where who called has found a value in it.
         """
         try:
-            json.loads(text)
-        except ValueError:
+            parsed = json.loads(text)
+        except (ValueError, RecursionError):
             return bool(self.spellings)
-        found = texts_within(text, {self.column.lower()})
+        found = texts_under(parsed, {self.column.lower()})
         return any(digest_of(self.key, self.column, value) in self.digests for _, value in found)
 
 

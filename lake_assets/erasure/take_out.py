@@ -124,10 +124,8 @@ class TakeOut:
         return self.decoding.rows(feed, noted, known) if self.decoding else {}
 
     def _erase_letters(self, removal: Removal, done: TakenOut) -> None:
-        committer, tables = (
-            self.context.committer,
-            deliveries_in(self.context.lake, removal.feed.feed),
-        )
+        committer = self.context.committer
+        tables = deliveries_in(self.context.lake, removal.feed.feed)
         if tables:
             # Whoever records letters from here on knows where the rows were.
             with while_no_batch(self.ledger.state_dir, letters_of(removal.feed.feed), self.tell):

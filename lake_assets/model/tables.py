@@ -111,6 +111,11 @@ def deliveries_of(feed: str, sink: str) -> TableRef:
     return TableRef(layer=Layer.LOG, name=f"deliveries_{feed}-{sink}")
 
 
+def feed_of_deliveries(table: TableRef) -> str:
+    """Whose sink's table `deliveries_of` named so; no name of a feed has a `-`."""
+    return table.name.removeprefix("deliveries_").partition("-")[0]
+
+
 def files_of(feed: str) -> TableRef:
     """The index of the files that a feed found: which offsets each has."""
     return TableRef(layer=Layer.BRONZE, name=f"bronze_{feed}_files")

@@ -16,21 +16,26 @@ _Told = TypeVar("_Told")
 
 
 def texts_within(text: str, columns: Collection[str]) -> Iterator[tuple[str, str]]:
+    """As `texts_under`, of JSON; of a text that is none nothing is given."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    yield from texts_under(found, columns)
+
+
+def texts_under(found: object, columns: Collection[str]) -> Iterator[tuple[str, str]]:
     """Each value that JSON has under the name of a column, at any depth, as an erasure hashes it.
 
     A whole number is given as such and as its digits, since the column may be one of texts.
 
     Args:
-        text: JSON; of what is none nothing is given.
+        found: the JSON, parsed.
         columns: names in lower case.
 
     Yields:
         The column, and a value's text.
     """
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return
     waiting: list[tuple[object, str | None]] = [(found, None)]
     while waiting:
         value, column = waiting.pop()

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from lake_assets.delta.origins import Origins
 from lake_assets.model.origins import OriginColumns
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import TableRef, feed_of_deliveries
 from lake_assets.sinks.base import Outcome
 from lake_assets.state.erasing_fence import letters_of, while_planned
 from lake_assets.state.erasure_ledger import ErasureLedger
@@ -18,7 +18,8 @@ from lake_assets.state.erasure_ledger import ErasureLedger
 ERASED = "erased"
 """Why a row is a dead letter whose reason quoted it."""
 
-_ORIGIN = OriginColumns(name="source", partition="partition", offset="offset")
+ORIGIN = OriginColumns(name="source", partition="partition", offset="offset")
+"""Columns of deliveries that say where a row came from."""
 
 
 @contextmanager
@@ -38,9 +39,9 @@ def without_erased(
     if ledger is None or all(one.is_delivered for one in outcomes):
         yield outcomes
         return
-    feed = table.name.removeprefix("deliveries_").partition("-")[0]
+    feed = feed_of_deliveries(table)
     with while_planned(ledger.state_dir, letters_of(feed)):
-        erased = Origins(_ORIGIN)
+        erased = Origins(ORIGIN)
         erased.add_spans(ledger.spans(feed))
         yield [_judged(one, erased) for one in outcomes] if len(erased) else outcomes
 
