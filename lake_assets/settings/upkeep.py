@@ -125,6 +125,10 @@ class DagsterSettings(Group):
     """Who is named as owner of each asset: `team:…` or e-mail addresses; in the environment with
     commas. Empty, nobody is."""
 
+    lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
+    """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
+    lake beside another resource `lake`, need keys of their own."""
+
     @field_validator("key_prefix", "owners", mode="before")
     @classmethod
     def _is_split_at_commas(cls, value: Any) -> Any:  # noqa: ANN401 - whatever was given
