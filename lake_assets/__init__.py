@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lake_assets.composition.build import build_defs
+    from lake_assets.composition.components import FeedComponent, LakeComponent
     from lake_assets.composition.keys import bronze_key, gold_key, partitions_of, silver_key
     from lake_assets.defs.lake_resource import LakeResource
 
 __all__ = [
+    "FeedComponent",
+    "LakeComponent",
     "LakeResource",
     "bronze_key",
     "build_defs",
@@ -24,6 +27,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "FeedComponent": "lake_assets.composition.components",
+    "LakeComponent": "lake_assets.composition.components",
     "LakeResource": "lake_assets.defs.lake_resource",
     "bronze_key": "lake_assets.composition.keys",
     "build_defs": "lake_assets.composition.build",

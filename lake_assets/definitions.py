@@ -19,6 +19,7 @@ from lake_assets.defs import (
     reprocess,
     silver,
     sinks,
+    sources,
     streams,
     supervision,
     triggered,
@@ -32,16 +33,18 @@ from lake_assets.settings.schema import Settings
 
 Room = Callable[[Settings, Sequence[Feed]], dg.Definitions]
 
+_OF_A_FEED: Sequence[Room] = (
+    bronze.build,
+    silver.build,
+    gold.build,
+    first_gold.build,
+    checks.build,
+    external.build,
+    sinks.build,
+)
+
 PARTS: Mapping[str, Sequence[Room]] = {
-    "assets": (
-        bronze.build,
-        silver.build,
-        gold.build,
-        first_gold.build,
-        checks.build,
-        external.build,
-        sinks.build,
-    ),
+    "assets": (sources.build, *_OF_A_FEED),
     "streams": (streams.build, triggered.build, supervision.build),
     "alerts": (alerts.build,),
     "rebuild": (reprocess.build,),
@@ -67,11 +70,33 @@ def assemble(
     Raises:
         FeedError: two feeds would share an asset.
     """
-    ensure_unique(settings, feeds)
     rooms = [room for word, some in PARTS.items() if word in include for room in some]
-    # Made first: rooms that bring it along must have the very same, or they do not merge.
+    return _merged(settings, feeds, rooms)
+
+
+def assemble_apart(
+    settings: Settings, feeds: Sequence[Feed], *, include: Collection[str] = PARTS
+) -> dg.Definitions:
+    """As `assemble`, without what `assemble_feed` has of each feed."""
+    rooms = [room for word, some in PARTS.items() if word in include for room in some]
+    return _merged(settings, feeds, [room for room in rooms if room not in _OF_A_FEED])
+
+
+def assemble_feed(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> dg.Definitions:
+    """One feed's tables, checks, sinks and schedules; `feeds` are all that the lake has."""
+    return _merged(settings, feeds, _OF_A_FEED, of=[feed])
+
+
+def _merged(
+    settings: Settings,
+    feeds: Sequence[Feed],
+    rooms: Sequence[Room],
+    of: Sequence[Feed] | None = None,
+) -> dg.Definitions:
+    ensure_unique(settings, feeds)
+    # Made first, of all feeds: rooms that bring it must have the very same, or they do not merge.
     lake = dg.Definitions(resources=resources(settings, feeds))
-    return dg.Definitions.merge(lake, *(room(settings, feeds) for room in rooms))
+    return dg.Definitions.merge(lake, *(room(settings, of or feeds) for room in rooms))
 
 
 @dg.definitions
