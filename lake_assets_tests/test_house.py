@@ -104,6 +104,7 @@ CONTEXTS = (
     dg.OpExecutionContext,
     dg.AssetExecutionContext,
     dg.AssetCheckExecutionContext,
+    dg.ComponentLoadContext,
 )
 
 PROMISED = {"log"}

@@ -165,7 +165,8 @@ _made: list[tuple[Settings, tuple[Feed, ...], LakeResource]] = []
 def resources(settings: Settings, feeds: Sequence[Feed]) -> dict[str, LakeResource]:
     """What a room's definitions need whose steps reach the lake, under the key of the settings."""
     for made, of, resource in _made:
-        if made == settings and of == tuple(feeds):
+        # Rooms of one feed among them take the same.
+        if made == settings and all(feed in of for feed in feeds):
             return {resource_key(settings): resource}
     resource = lake_resource(settings, feeds)
     _made[:] = [(settings, tuple(feeds), resource)]
