@@ -212,6 +212,20 @@ class StreamsLockedError(StreamError):
         self.holder = holder
 
 
+class StreamStoppedError(StreamError):
+    """Somebody stopped a feed's stream deliberately, and nobody has started it since."""
+
+    def __init__(self, feeds: Sequence[str], stops: str) -> None:
+        """Record the feeds; `stops` says who stopped them and when."""
+        names = " ".join(feeds)
+        super().__init__(
+            f"feed {names!r}" if len(feeds) == 1 else "feeds",
+            f"stopped deliberately: {stops}",
+            f"Start it again: `lake-assets streams start {names}`, or the job `start_stream`",
+        )
+        self.feeds = tuple(feeds)
+
+
 class ExpectationFailedError(StreamError):
     """Rows violate an expectation whose action is `fail`; nothing of their batch was committed."""
 

@@ -48,6 +48,7 @@ from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import note_wanted, run_note_of
+from lake_assets.state.stream_stops import stops_of
 from lake_assets.supervision.facts import Ending, Observed
 from lake_assets.supervision.machine import policy_of
 
@@ -132,7 +133,8 @@ class DagsterReader:
 
     def streams(self) -> StreamsSeen:
         """As the supervisor sees them."""
-        watch = self._watch
+        watch, names = self._watch, [feed.feed for feed in supervised(self._feeds)]
+        is_stopped = len(stops_of(self._settings.state_dir, names)) == len(names)
         observed = observe(
             self._settings, self._instance, self._lake, now=watch.last_at, utc_now=watch.last_utc
         )
@@ -141,7 +143,7 @@ class DagsterReader:
             utc_now=watch.last_utc,
             awake_since=watch.awake_since,
             known_run=watch.known_run,
-            is_wanted=SUPERVISOR not in self._turned_off and bool(supervised(self._feeds)),
+            is_wanted=SUPERVISOR not in self._turned_off and not is_stopped,
             is_locked=observed.is_locked,
             beat=observed.beat,
             is_beater_alive=observed.is_beater_alive,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from lake_assets.defs.freshness import freshness_policy
 from lake_assets.defs.gap_check import gap_check
 from lake_assets.defs.keys import (
     BACKUP_KEY,
@@ -23,11 +24,7 @@ from lake_assets.storage.open_store import lake_of
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """One asset a source; one bronze asset a feed, with its check."""
-    taken = {key for feed in feeds for key in own_keys(feed)}
-    if settings.backup.target is not None:
-        taken.add(BACKUP_KEY)
-    taken.add(ERASURES_KEY)
-    keys = {feed.feed: source_keys(feed, taken) for feed in feeds}
+    keys = keys_of_sources(settings, feeds)
     sources = {
         key: _source(key, feed, name) for feed in feeds for name, key in keys[feed.feed].items()
     }
@@ -36,6 +33,15 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         assets=[*sources.values(), *bronze],
         asset_checks=[gap_check(settings, feed) for feed in feeds],
     )
+
+
+def keys_of_sources(settings: Settings, feeds: Sequence[Feed]) -> dict[str, dict[str, dg.AssetKey]]:
+    """By feed, the assets of what it reads, by name."""
+    taken = {key for feed in feeds for key in own_keys(feed)}
+    if settings.backup.target is not None:
+        taken.add(BACKUP_KEY)
+    taken.add(ERASURES_KEY)
+    return {feed.feed: source_keys(feed, taken) for feed in feeds}
 
 
 def _source(key: dg.AssetKey, feed: Feed, name: str) -> dg.AssetSpec:
@@ -64,4 +70,5 @@ def _bronze(settings: Settings, feed: Feed, sources: Sequence[dg.AssetKey]) -> d
         kinds={"delta", "spark"},
         owners=OWNERS,
         metadata=declared_metadata(lake_of(settings), bronze_of(feed.feed)),
+        freshness_policy=freshness_policy(settings, [feed]),
     )

@@ -65,8 +65,8 @@ def job(
         name=NAME,
         description=(
             "Sources to bronze to silver without end. Kept alive by the sensor `supervisor`, which "
-            "starts another run when one has had its time; to stop streaming, turn that sensor off "
-            "and terminate the run."
+            "starts another run when one has had its time or is terminated. The jobs `stop_stream` "
+            "and `start_stream` stop a feed's stream and start it again."
         ),
         tags={**run_tags(lake), CODE: code_version(settings, feeds)},
         executor_def=dg.in_process_executor,

@@ -17,6 +17,7 @@ from lake_assets.model.feeds import Feed, supervised
 from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+from lake_assets.state.stream_stops import StreamStop, in_words, stops_of
 from lake_assets.supervision.decide import decide
 from lake_assets.supervision.facts import Action, EndedRun, Ending, Kind, Observed, RunFact, Why
 from lake_assets.supervision.machine import look, policy_of, signal_holder
@@ -42,8 +43,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
             "Keeps one run of the job `streams` alive: starts it, restarts it when it died or "
-            "stalls or has older code than this, and never starts a second. Turn it off to be able "
-            "to stop streaming. "
+            "stalls or has older code than this, and never starts a second. Streams that the job "
+            "`stop_stream` has stopped stay so. "
             "Feeds with a schedule of their own (`run`) are not its business."
         ),
     )
@@ -67,8 +68,13 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
             utc_now=time.time(),
             is_old=lambda run: is_outdated(run, code, repository, loaded_at=loaded_at),
         )
+        wanted = [feed.feed for feed in supervised(feeds)]
+        stops = stops_of(settings.state_dir, wanted)
         observed = replace(
-            observed, is_wanted=bool(supervised(feeds)), loaded_ago_s=time.time() - loaded_at
+            observed,
+            is_wanted=bool(wanted),
+            stops=in_words(stops) if len(stops) == len(wanted) else "",
+            loaded_ago_s=time.time() - loaded_at,
         )
         action, memory = decide(observed, memory, policy)
         act(action, observed, instance)
@@ -80,7 +86,9 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         return dg.SensorResult(
             # No run key: with one, Dagster would start the streams once and never again.
             run_requests=[dg.RunRequest()] if is_start else [],
-            skip_reason=None if is_start else f"{action}{_mention(lost)}",
+            skip_reason=None
+            if is_start
+            else f"{action}{_mention(lost)}{_mention_stops(stops, action)}",
             cursor=memory.to_json(),
         )
 
@@ -150,6 +158,12 @@ def act(action: Action, observed: Observed, instance: dg.DagsterInstance) -> Non
         fail_run(instance, run, str(action))
     elif run and action.kind is Kind.CANCEL_RUN:
         cancel_run(instance, run, str(action))
+
+
+def _mention_stops(stops: dict[str, StreamStop], action: Action) -> str:
+    if not stops or action.why is Why.STOPPED:
+        return ""
+    return f"; stopped deliberately: {in_words(stops)}"
 
 
 def _mention(lost: Sequence[str]) -> str:

@@ -46,8 +46,9 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
     memory = replace(memory, asked=None)
     if observed.runs:
         return _on_its_way(observed.runs[0], observed, memory, policy), memory
-    if not observed.is_wanted:
-        return Action(kind=Kind.NOTHING, why=Why.UNWANTED), memory
+    if not observed.is_wanted or observed.stops:
+        why = Why.STOPPED if observed.is_wanted else Why.UNWANTED
+        return Action(kind=Kind.NOTHING, why=why, detail=observed.stops), memory
     if observed.writer is not None:
         memory = memory.watch(observed.writer.mark, observed.now)
         # Whoever starts then waits as long once more, and takes the lease from a dead one.

@@ -93,6 +93,9 @@ class Observed:
     is_wanted: bool = True
     """Whether any feed is to be run without pause."""
 
+    stops: str = ""
+    """Who stopped which feeds' streams deliberately, in words, if those are all that are wanted."""
+
     writer: Writer | None = None
     """Who writes the lake from elsewhere, dead or alive."""
 
@@ -119,6 +122,7 @@ class Why(StrEnum):
     ABSENT = "no run of the streams exists"
     SERVER_ENDS = "a signal ended the streams; perhaps it ends their code server, too"  # a deploy
     UNWANTED = "every feed runs on a schedule of its own"
+    STOPPED = "every feed's stream is stopped deliberately; the job `start_stream` starts it"
     BACKING_OFF = "the streams died; waiting before they are started again"
     HEALTHY = "the streams are running"
     WAITING = "the streams are running and wait for something"  # a broker: they go on by themselves
