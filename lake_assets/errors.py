@@ -44,6 +44,10 @@ class SettingsError(_ThreePartError):
     """A setting or an environment variable has a value that cannot be used."""
 
 
+class UsageError(_ThreePartError):
+    """Options of a command do not go together, or one is missing; nothing was done."""
+
+
 class FeedError(_ThreePartError):
     """A feed's declaration cannot be used; `thing` is the file and the line or field."""
 
@@ -217,11 +221,12 @@ class StreamStoppedError(StreamError):
 
     def __init__(self, feeds: Sequence[str], stops: str) -> None:
         """Record the feeds; `stops` says who stopped them and when."""
-        names = " ".join(feeds)
+        is_one = len(feeds) == 1
+        option = f" --feed {feeds[0]}" if is_one else ""
         super().__init__(
-            f"feed {names!r}" if len(feeds) == 1 else "feeds",
-            f"stopped deliberately: {stops}",
-            f"Start it again: `lake-assets streams start {names}`, or the job `start_stream`",
+            f"feed {feeds[0]!r}" if is_one else "feeds",
+            f"the stream is stopped deliberately: {stops}",
+            f"`lake-assets streams start{option}`, or the job `start_stream`, starts it again",
         )
         self.feeds = tuple(feeds)
 

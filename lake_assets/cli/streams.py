@@ -1,15 +1,14 @@
 """`lake-assets streams`: a feed's stream stops deliberately, starts again, and how each is."""
 
 import getpass
-import json
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from lake_assets.cli.answer import ExitCode, Problem, Severity, tell
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import JsonOption, LakeOption
 from lake_assets.feeds.load import load_feeds
@@ -17,26 +16,27 @@ from lake_assets.model.feeds import Feed
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.stop_request import (
+    Ended,
     await_stopped,
     feeds_meant,
     start_streams,
     stop_streams,
 )
-from lake_assets.streams.stream_standing import StreamStanding, standing_of
+from lake_assets.streams.stream_standing import StreamStanding, StreamState, standing_of
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Stop a feed's stream deliberately, start it again, and show how each one is.",
 )
 
-FeedArgument = Annotated[
-    str, typer.Argument(help="Name of the feed; without it all that the streams run.")
+FeedOption = Annotated[
+    str, typer.Option("--feed", help="Only this feed.", show_default="all that the streams run")
 ]
 
 
 @app.command()
 def stop(
-    feed: FeedArgument = "",
+    feed: FeedOption = "",
     *,
     reason: Annotated[
         str, typer.Option("--reason", help="Why, for whoever sees that it is stopped.")
@@ -51,43 +51,62 @@ def stop(
     settings, meant = _meant(lake, feed)
     stops = stop_streams(settings, meant, by=_who(), reason=reason)
     told = {one.feed: await_stopped(settings, one.feed) for one in meant}
-    if as_json:
-        print(
-            json.dumps({name: {**stops[name].model_dump(), "state": told[name]} for name in told})
-        )
-        return
-    for name, ended in told.items():
-        _say(f"{name}: stopped {stops[name]}: {ended}")
+    late = [name for name, ended in told.items() if ended is Ended.NOT_YET]
+    tell(
+        "streams stop",
+        [{"feed": name, **stops[name].model_dump(), "state": told[name]} for name in told],
+        [
+            Problem(
+                what=f"feed {name!r}",
+                fact=str(Ended.NOT_YET),
+                next_step="See `lake-assets streams status`",
+                severity=Severity.WARNING,
+            )
+            for name in late
+        ],
+        as_json=as_json,
+        show=lambda: _say({name: f"stopped {stops[name]}: {told[name]}" for name in told}),
+    )
 
 
 @app.command()
-def start(feed: FeedArgument = "", *, lake: LakeOption = None, as_json: JsonOption = False) -> None:
+def start(feed: FeedOption = "", *, lake: LakeOption = None, as_json: JsonOption = False) -> None:
     """Start a feed's stream again that was stopped: it goes on where it was."""
     settings, meant = _meant(lake, feed)
     stops = start_streams(settings, meant)
-    if as_json:
-        print(json.dumps({one.feed: {"was_stopped": one.feed in stops} for one in meant}))
-        return
-    for one in meant:
-        is_started = one.feed in stops
-        _say(f"{one.feed}: {f'started; it was stopped {stops[one.feed]}' if is_started else _NOT}")
-
-
-_NOT = "nobody has stopped it"
+    words = {name: f"started; it was stopped {stop}" for name, stop in stops.items()}
+    tell(
+        "streams start",
+        [{"feed": one.feed, "was_stopped": one.feed in stops} for one in meant],
+        as_json=as_json,
+        show=lambda: _say(
+            {one.feed: words.get(one.feed, "nobody has stopped it") for one in meant}
+        ),
+    )
 
 
 @app.command()
-def status(
-    feed: FeedArgument = "", *, lake: LakeOption = None, as_json: JsonOption = False
-) -> None:
-    """Show for each feed whether its stream runs, waits, failed, or is stopped, and by whom."""
+def status(feed: FeedOption = "", *, lake: LakeOption = None, as_json: JsonOption = False) -> None:
+    """Show for each feed whether its stream runs, waits, is blocked, or is stopped, and by whom."""
     settings = load_settings(lake=lake)
     feeds = load_feeds(settings.feeds)
     found = [standing_of(settings, one) for one in (feeds_meant(feeds, feed) if feed else feeds)]
-    if as_json:
-        print(json.dumps([asdict(one) for one in found]))
-        return
-    stdout.print(_table(found))
+    blocked = [one for one in found if one.state is StreamState.BLOCKED]
+    tell(
+        "streams status",
+        found,
+        [
+            Problem(
+                what=f"feed {one.feed!r}",
+                fact=one.detail,
+                exit_code=ExitCode.BLOCKED,
+                is_told=True,
+            )
+            for one in blocked
+        ],
+        as_json=as_json,
+        show=lambda: stdout.print(_table(found)),
+    )
 
 
 def _table(found: Sequence[StreamStanding]) -> Table:
@@ -108,5 +127,6 @@ def _who() -> str:
     return f"{getpass.getuser()}@{platform.node()}"
 
 
-def _say(text: str) -> None:
-    stdout.print(text, markup=False, highlight=False, soft_wrap=True)
+def _say(by_feed: Mapping[str, str]) -> None:
+    for name, words in by_feed.items():
+        stdout.print(f"{name}: {words}", markup=False, highlight=False, soft_wrap=True)

@@ -119,6 +119,10 @@ class DagsterSettings(Group):
     (red; yellow after half of it), unless all that its source has is there; 0: never. A feed's own
     `freshness` counts before it."""
 
+    lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
+    """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
+    lake beside another resource `lake`, need keys of their own."""
+
 
 class ForecastSettings(Group):
     """Alerts to what will go wrong if all goes on as it does."""
