@@ -34,6 +34,7 @@ from lake_assets.defs.keys import gold_key, name_of
 from lake_assets.defs.lake_scope import is_under_way
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.sink_check import sink_check_key
+from lake_assets.defs.stream_check import check_key as stream_check_key
 from lake_assets.defs.supervision import observe
 from lake_assets.defs.triggered import job_name
 from lake_assets.defs.triggered import schedule_name as triggered_schedule
@@ -50,6 +51,7 @@ from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import note_wanted, run_note_of
 from lake_assets.state.stream_stops import stops_of
 from lake_assets.supervision.facts import Ending, Observed
+from lake_assets.supervision.far_streams import runs_elsewhere
 from lake_assets.supervision.machine import policy_of
 
 _SEVERITIES = {
@@ -59,8 +61,7 @@ _SEVERITIES = {
 
 _EACH_MINUTE = "* * * * *"
 
-_DETAILS_AT_MOST = 200
-"""Characters of a check's numbers in an alert."""
+_DETAILS_AT_MOST = 200  # characters of a check's numbers in an alert
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -135,16 +136,15 @@ class DagsterReader:
         """As the supervisor sees them."""
         watch, names = self._watch, [feed.feed for feed in supervised(self._feeds)]
         is_stopped = len(stops_of(self._settings.state_dir, names)) == len(names)
-        observed = observe(
-            self._settings, self._instance, self._lake, now=watch.last_at, utc_now=watch.last_utc
-        )
+        now, utc_now, whose = watch.last_at, watch.last_utc, (self._instance, self._lake)
+        observed = observe(self._settings, *whose, now=now, utc_now=utc_now)
         return StreamsSeen(
             now=watch.last_at,
             utc_now=watch.last_utc,
             awake_since=watch.awake_since,
             known_run=watch.known_run,
             is_wanted=SUPERVISOR not in self._turned_off and not is_stopped,
-            is_locked=observed.is_locked,
+            is_locked=observed.is_locked or runs_elsewhere(observed),
             beat=observed.beat,
             is_beater_alive=observed.is_beater_alive,
             death=_death(observed),
@@ -153,7 +153,7 @@ class DagsterReader:
 
     def checks(self) -> Mapping[str, bool | None]:
         """By asset, check and partition."""
-        told_by_lake = set(map(check_key, self._feeds))
+        told_by_lake = {key(feed) for feed in self._feeds for key in (check_key, stream_check_key)}
         told_by_lake |= {sink_check_key(feed, sink) for feed in self._feeds for sink in feed.sinks}
         checks = [c for c in declared_checks(self._context) if c not in told_by_lake]
         results = check_results(self._instance, checks)

@@ -16,7 +16,8 @@ from lake_assets.defs.keys import (
     source_keys,
 )
 from lake_assets.defs.metadata import declared_metadata
-from lake_assets.model.feeds import Feed
+from lake_assets.defs.stream_check import stream_check
+from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.tables import Layer, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
@@ -31,7 +32,10 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     bronze = (_bronze(settings, feed, [*keys[feed.feed].values()]) for feed in feeds)
     return dg.Definitions(
         assets=[*sources.values(), *bronze],
-        asset_checks=[gap_check(settings, feed) for feed in feeds],
+        asset_checks=[
+            *(gap_check(settings, feed) for feed in feeds),
+            *(stream_check(settings, feed) for feed in supervised(feeds)),
+        ],
     )
 
 

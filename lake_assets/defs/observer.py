@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 import dagster as dg
 
 from lake_assets.defs.bronze import keys_of_sources
-from lake_assets.defs.code_version import code_version, is_outdated
+from lake_assets.defs.code_version import Asker, code_version
 from lake_assets.defs.freshness import fresh_within, renewed
 from lake_assets.defs.internals.instigators import repository_of
+from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, name_of, silver_key
-from lake_assets.defs.stream_stops import stopped_metadata
+from lake_assets.defs.stream_check import StreamSeen, metadata_of, stream_evaluation
 from lake_assets.defs.supervision import observe
 from lake_assets.errors import LakeAssetsError, ServiceError, first_line
 from lake_assets.metrics.end_history import EndHistory
@@ -27,9 +28,9 @@ from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import run_note_of
-from lake_assets.state.stream_stops import stop_of
 from lake_assets.streams.source_standing import SourceStanding, seconds_behind, source_standing
 from lake_assets.streams.stream_standing import StreamStanding, StreamState, standing_of
+from lake_assets.supervision.far_streams import runs_elsewhere
 from lake_assets.supervision.observations import ObserverMemory
 
 NAME = "observer"
@@ -37,13 +38,10 @@ NAME = "observer"
 _INDEXED_EVERY_S = 600.0
 """Seconds between two looks at a folder of files, which lists all of it."""
 
-_LATE_S = 60.0
-"""Seconds of lag from which on a stream is called late."""
-
 _MOST_PARTITIONS = 64
 """Partitions of a source whose offsets are told one by one."""
 
-Event = dg.AssetObservation | dg.AssetMaterialization
+Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 Metadata = dict[str, dg.MetadataValue]
 
 
@@ -87,6 +85,9 @@ class Observer:
     is_outdated: bool
     """Whether the streams that run have other definitions than are loaded."""
 
+    runs_elsewhere: bool = False
+    """Whether they run where the lake's lock cannot be seen from here."""
+
     events: list[Event] = field(default_factory=list)
 
     def look(self, instance: dg.DagsterInstance, endpoints: Endpoints | None) -> list[Look]:
@@ -94,12 +95,12 @@ class Observer:
         looks = [self._look_at(feed, endpoints) for feed in self.feeds]
         self._tell_of_sources([one for one in looks if one.source is not None])
         for one in looks:
-            self._tell_of_stream(one)
+            self._tell_of_stream(instance, one)
         self._renew(instance, looks)
         return looks
 
     def _look_at(self, feed: Feed, endpoints: Endpoints | None) -> Look:
-        found = Look(feed=feed, stream=standing_of(self.settings, feed))
+        found = Look(feed=feed, stream=self._standing(feed))
         indexed_s = _INDEXED_EVERY_S if feed.source.is_indexed else 0.0
         every_s = max(self.settings.dagster.observe_every_s, indexed_s)
         if not self.memory.is_look_due(feed.feed, self.now, every_s):
@@ -112,7 +113,15 @@ class Observer:
             found.trouble = first_line(problem)
         if found.source is not None:
             found.lag_s = seconds_behind(history, found.source, self.now)
-        self.memory = self.memory.looked(feed.feed, self.now, history.kept)
+        lag_s = found.lag_s if found.source is not None else None
+        self.memory = self.memory.looked(feed.feed, self.now, history.kept, lag_s)
+        return found
+
+    def _standing(self, feed: Feed) -> StreamStanding:
+        found = standing_of(self.settings, feed)
+        if found.state is StreamState.NOT_RUNNING and self.runs_elsewhere:
+            detail = "on another machine or in another container"
+            return StreamStanding(feed=feed.feed, state=StreamState.RUNNING, detail=detail)
         return found
 
     def _tell_of_sources(self, looks: Sequence[Look]) -> None:
@@ -126,43 +135,39 @@ class Observer:
                 suffix = f"_of_{one.feed.feed}" if len(readers) > 1 else ""
                 metadata |= _offsets(one, names, suffix)
             what = repr(sorted((name, value.value) for name, value in metadata.items()))
-            self._tell(asset, what, metadata)
+            if self._is_told(name_of(asset), what):
+                self.events.append(dg.AssetObservation(asset, metadata=metadata))
 
-    def _tell_of_stream(self, one: Look) -> None:
-        feed, stream = one.feed, one.stream
-        is_old = self.is_outdated and stream.state in {StreamState.RUNNING, StreamState.WAITING}
-        is_late = one.lag_s > _LATE_S and stream.state is not StreamState.SCHEDULED
-        # Until the next look at the source what was told of its lag stands.
-        late = "" if not one.is_asked else f"late: {is_late}"
-        name = name_of(bronze_key(feed))
-        last = self.memory.told.get(name)
-        if not one.is_asked and last is not None:
-            late = last.what.rpartition("|")[2]
-        what = f"{stream.state}|{stream.detail}|{is_old}|{late}"
-        metadata: Metadata = {"stream": dg.MetadataValue.text(str(stream.state))}
-        stop = stop_of(self.settings.state_dir, feed.feed)
-        if stop is not None:
-            metadata |= stopped_metadata(stop)
-        elif stream.detail:
-            metadata["detail"] = dg.MetadataValue.text(stream.detail)
-        if is_old:
-            text = "older than those that are loaded; the supervisor restarts the streams once"
-            metadata["definitions"] = dg.MetadataValue.text(text)
-        of_bronze, of_silver = dict(metadata), dict(metadata)
-        if one.source is not None:
-            of_bronze["lag_rows"] = dg.MetadataValue.int(one.source.rows_behind())
-            of_bronze["lag_seconds"] = dg.MetadataValue.float(round(one.lag_s, 1))
-            of_silver["lag_rows"] = dg.MetadataValue.int(one.source.bronze_rows_behind)
-        self._tell(bronze_key(feed), what, of_bronze)
-        if feed.has_silver:
-            key, suffix = silver_key(feed), "" if feed.into is None else f" of {feed.feed}"
-            self._tell(key, what, of_silver, about=f"{name_of(key)}{suffix}")
+    def _tell_of_stream(self, instance: dg.DagsterInstance, one: Look) -> None:
+        """Tell the check on bronze, and, what has changed, as observations."""
+        feed, state = one.feed, one.stream.state
+        if feed.is_triggered:
+            return
+        self.memory, for_s = self.memory.stands(feed.feed, str(state), self.now)
+        is_running = state in {StreamState.RUNNING, StreamState.WAITING}
+        seen = StreamSeen(
+            standing=one.stream,
+            for_s=for_s,
+            lag_rows=one.source.rows_behind() if one.source else None,
+            lag_s=one.lag_s if one.source else self.memory.lag_s(feed.feed),
+            is_outdated=self.is_outdated and is_running,
+        )
+        bronze = bronze_key(feed)
+        latest = latest_id(instance, bronze)
+        # A materialization that comes later makes Dagster forget the check's result.
+        if self._is_told(f"{name_of(bronze)} check", f"{seen.what}|{latest}"):
+            self.events.append(stream_evaluation(feed, seen, instance, str(dg.make_new_run_id())))
+        what = f"{state}|{one.stream.detail}|{seen.is_outdated}"
+        silver = [silver_key(feed)] if feed.has_silver else []
+        for asset in (bronze, *silver):
+            if self._is_told(f"{name_of(asset)} of {feed.feed}", what, is_repeated=False):
+                self.events.append(dg.AssetObservation(asset, metadata=metadata_of(seen)))
 
-    def _tell(self, asset: dg.AssetKey, what: str, metadata: Metadata, about: str = "") -> None:
-        about = about or name_of(asset)
-        if self.memory.is_due(about, what, self.now):
+    def _is_told(self, about: str, what: str, *, is_repeated: bool = True) -> bool:
+        is_due = self.memory.is_due(about, what, self.now, is_repeated=is_repeated)
+        if is_due:
             self.memory = self.memory.tell(about, what, self.now)
-            self.events.append(dg.AssetObservation(asset, metadata=metadata))
+        return is_due
 
     def _renew(self, instance: dg.DagsterInstance, looks: Sequence[Look]) -> None:
         for asset, of_asset in _filled(looks).items():
@@ -198,27 +203,25 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         ),
     )
     def observer(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        now, repository = time.monotonic(), repository_of(context)
+        now = time.monotonic()
+        asker = Asker(code=code, repository=repository_of(context), loaded_at=loaded_at)
         observed = observe(
-            settings,
-            context.instance,
-            lake,
-            now=now,
-            utc_now=time.time(),
-            is_old=lambda run: is_outdated(run, code, repository, loaded_at=loaded_at),
+            settings, context.instance, lake, now=now, utc_now=time.time(), asker=asker
         )
+        is_old = observed.is_outdated or any(run.is_outdated for run in observed.runs)
         found = Observer(
             settings=settings,
             feeds=feeds,
             sources=sources,
             memory=ObserverMemory.from_json(context.cursor, boot=boot_id()),
             now=now,
-            is_outdated=observed.is_outdated,
+            is_outdated=is_old,
+            runs_elsewhere=runs_elsewhere(observed),
         )
         looks = found.look(context.instance, _endpoints(settings, feeds))
         return dg.SensorResult(
             asset_events=found.events,
-            skip_reason="; ".join(_words(looks, is_outdated=observed.is_outdated)),
+            skip_reason="; ".join(_words(looks, is_outdated=is_old)),
             cursor=found.memory.to_json(),
         )
 

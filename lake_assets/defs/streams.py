@@ -12,6 +12,7 @@ from lake_assets.defs.batch_reporter import END_OF_RUN, Reporter, end_of_run, to
 from lake_assets.defs.code_version import CODE, code_version
 from lake_assets.defs.internals.runs import NO_LIMIT
 from lake_assets.defs.lake_scope import lake_tags
+from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
 from lake_assets.defs.rotation import Rotation
 from lake_assets.model.feeds import Feed, supervised
@@ -52,6 +53,7 @@ def job(
     )
     def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:
         instance, run = context.instance, context.run
+        note_process(instance, run.run_id, lake)
         rotation = Rotation(instance, run, after_h=settings.stream.rotate_run_after_h)
         reporter = Reporter(settings, supervised(feeds), instance, run.run_id, lake)
         events = stream(settings, feeds, lambda: locate(settings, feeds), owner=run.run_id)

@@ -39,27 +39,50 @@ class ObserverMemory:
     ends: Mapping[str, History] = field(default_factory=dict)
     """By feed, the ends of its source that the lag in seconds is told by."""
 
+    lags_s: Mapping[str, float] = field(default_factory=dict)
+    """By feed, seconds that it was behind its source when that last answered."""
+
+    states: Mapping[str, Told] = field(default_factory=dict)
+    """By feed, in which state its stream is, and since when it has been seen so."""
+
     told: Mapping[str, Told] = field(default_factory=dict)
-    """By asset."""
+    """By what it is about: an asset, or its check."""
 
     def is_look_due(self, feed: str, now: float, every_s: float) -> bool:
         """Whether a feed's source is to be asked now."""
         return now - self.looked_at.get(feed, -every_s) >= every_s
 
-    def looked(self, feed: str, now: float, ends: History) -> Self:
-        """The memory after a look at a feed's source."""
+    def looked(self, feed: str, now: float, ends: History, lag_s: float | None) -> Self:
+        """The memory after a look at a feed's source; `lag_s` is None if it did not answer."""
+        lags_s = {name: seconds for name, seconds in self.lags_s.items() if name != feed}
         return replace(
-            self, looked_at={**self.looked_at, feed: now}, ends={**self.ends, feed: ends}
+            self,
+            looked_at={**self.looked_at, feed: now},
+            ends={**self.ends, feed: ends},
+            lags_s=lags_s if lag_s is None else {**lags_s, feed: lag_s},
         )
 
-    def is_due(self, asset: str, what: str, now: float) -> bool:
-        """Whether something is to be told of an asset now."""
-        last = self.told.get(asset)
-        return last is None or last.what != what or now - last.at >= RAREST_S
+    def lag_s(self, feed: str) -> float | None:
+        """Seconds that a feed was behind its source at the last look; None if nobody knows."""
+        return self.lags_s.get(feed)
 
-    def tell(self, asset: str, what: str, now: float) -> Self:
-        """The memory after something was told of an asset."""
-        return replace(self, told={**self.told, asset: Told(what=what, at=now)})
+    def stands(self, feed: str, state: str, now: float) -> tuple[Self, float]:
+        """The memory after a feed's stream was seen in a state, and for how long it has been."""
+        before = self.states.get(feed)
+        if before is not None and before.what == state:
+            return self, now - before.at
+        return replace(self, states={**self.states, feed: Told(what=state, at=now)}), 0.0
+
+    def is_due(self, about: str, what: str, now: float, *, is_repeated: bool = True) -> bool:
+        """Whether something is to be told now: it has changed, or, if it is repeated, is old."""
+        last = self.told.get(about)
+        if last is None or last.what != what:
+            return True
+        return is_repeated and now - last.at >= RAREST_S
+
+    def tell(self, about: str, what: str, now: float) -> Self:
+        """The memory after something was told."""
+        return replace(self, told={**self.told, about: Told(what=what, at=now)})
 
     def to_json(self) -> str:
         """The memory as text."""
@@ -74,7 +97,7 @@ class ObserverMemory:
             return cls(boot=boot)
         if memory.boot != boot:
             return cls(boot=boot)
-        return cls(boot=boot, looked_at=memory.looked_at, ends=memory.ends, told=memory.told)
+        return memory if isinstance(memory, cls) else cls(boot=boot)
 
 
 _MEMORY = TypeAdapter(ObserverMemory)

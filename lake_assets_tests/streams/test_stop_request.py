@@ -40,7 +40,7 @@ def test_an_unknown_name_is_told_with_those_that_there_are():
 
 @pytest.mark.parametrize("name", ["", "hourly"])
 def test_a_feed_with_a_schedule_has_no_stream_to_stop(settings, name):
-    with pytest.raises(FeedError, match="schedule of (its|their) own"):
+    with pytest.raises(FeedError, match=r"schedule of (its|their) own"):
         stop_streams(settings, feeds_meant([HOURLY], name), by="anna")
     assert stop_of(settings.state_dir, "hourly") is None
 
@@ -81,8 +81,6 @@ def test_a_stopped_feed_is_not_run_by_its_name_either(settings, is_run):
     stop_streams(settings, [GAMES], by="anna")
     feeds, endpoints = [GAMES, FITNESS], locate(settings, [])
     run = run_feed(settings, feeds, GAMES, lambda: endpoints, owner="a test")
-    only = stream_events(
-        settings, feeds, endpoints, owner="a test", what=ToRun.only(["games"])
-    )
+    only = stream_events(settings, feeds, endpoints, owner="a test", what=ToRun.only(["games"]))
     with pytest.raises(StreamStoppedError, match="stopped deliberately"):
         next(run if is_run else only)
