@@ -16,7 +16,7 @@ from lake_assets.defs.code_version import Asker, code_version
 from lake_assets.defs.freshness import fresh_within, renewed
 from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.materializations import latest_id
-from lake_assets.defs.keys import bronze_key, name_of, silver_key
+from lake_assets.defs.keys import bronze_key, name_of, named, silver_key
 from lake_assets.defs.stream_check import StreamSeen, metadata_of, stream_evaluation
 from lake_assets.defs.supervision import observe
 from lake_assets.errors import LakeAssetsError, ServiceError, first_line
@@ -152,13 +152,13 @@ class Observer:
             lag_s=one.lag_s if one.source else self.memory.lag_s(feed.feed),
             is_outdated=self.is_outdated and is_running,
         )
-        bronze = bronze_key(feed)
+        bronze = bronze_key(self.settings, feed)
         latest = latest_id(instance, bronze)
         # A materialization that comes later makes Dagster forget the check's result.
         if self._is_told(f"{name_of(bronze)} check", f"{seen.what}|{latest}"):
-            self.events.append(stream_evaluation(feed, seen, instance, str(dg.make_new_run_id())))
+            self.events.append(stream_evaluation(self.settings, feed, seen, instance))
         what = f"{state}|{one.stream.detail}|{seen.is_outdated}"
-        silver = [silver_key(feed)] if feed.has_silver else []
+        silver = [silver_key(self.settings, feed)] if feed.has_silver else []
         for asset in (bronze, *silver):
             if self._is_told(f"{name_of(asset)} of {feed.feed}", what, is_repeated=False):
                 self.events.append(dg.AssetObservation(asset, metadata=metadata_of(seen)))
@@ -170,7 +170,7 @@ class Observer:
         return is_due
 
     def _renew(self, instance: dg.DagsterInstance, looks: Sequence[Look]) -> None:
-        for asset, of_asset in _filled(looks).items():
+        for asset, of_asset in _filled(self.settings, looks).items():
             within = fresh_within(self.settings, [one.feed for one in of_asset])
             if within is None or not all(self._is_fresh(one) for one in of_asset):
                 continue
@@ -193,7 +193,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     code, loaded_at = code_version(settings, feeds), time.time()
 
     @dg.sensor(
-        name=NAME,
+        name=named(settings, NAME),
         minimum_interval_seconds=15,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
@@ -277,13 +277,13 @@ def _offsets(one: Look, names: Sequence[str], suffix: str) -> Metadata:
     return found
 
 
-def _filled(looks: Sequence[Look]) -> dict[dg.AssetKey, list[Look]]:
+def _filled(settings: Settings, looks: Sequence[Look]) -> dict[dg.AssetKey, list[Look]]:
     """By asset of bronze and silver, the looks at the feeds that fill it."""
     found: dict[dg.AssetKey, list[Look]] = {}
     for one in looks:
-        found.setdefault(bronze_key(one.feed), []).append(one)
+        found.setdefault(bronze_key(settings, one.feed), []).append(one)
         if one.feed.has_silver:
-            found.setdefault(silver_key(one.feed), []).append(one)
+            found.setdefault(silver_key(settings, one.feed), []).append(one)
     return found
 
 

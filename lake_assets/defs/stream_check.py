@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import dagster as dg
 
 from lake_assets.defs.internals.asset_checks import evaluation
-from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, identifier_of
 from lake_assets.defs.processes import note_process
 from lake_assets.model.checks import Severity
@@ -76,14 +75,14 @@ class StreamSeen:
         return f"{self.standing.state}|{self.standing.detail}|{self.severity}|{self.is_outdated}"
 
 
-def check_key(feed: Feed) -> dg.AssetCheckKey:
+def check_key(settings: Settings, feed: Feed) -> dg.AssetCheckKey:
     """The check's key."""
-    return dg.AssetCheckKey(bronze_key(feed), "stream_keeps_up")
+    return dg.AssetCheckKey(bronze_key(settings, feed), "stream_keeps_up")
 
 
 def stream_check(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
     """The check of a feed's bronze."""
-    key, lake = check_key(feed), lake_id(settings)
+    key, lake = check_key(settings, feed), lake_id(settings)
     description = _DESCRIPTION.format(late_s=LATE_S)
 
     @dg.multi_asset_check(
@@ -94,21 +93,22 @@ def stream_check(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         seen = StreamSeen(standing=standing_of(settings, feed))
-        yield stream_evaluation(feed, seen, context.instance, context.run.run_id)
+        yield stream_evaluation(settings, feed, seen, context.instance)
 
     return check
 
 
 def stream_evaluation(
-    feed: Feed, seen: StreamSeen, instance: dg.DagsterInstance, run_id: str
+    settings: Settings, feed: Feed, seen: StreamSeen, instance: dg.DagsterInstance
 ) -> dg.AssetCheckEvaluation:
     """The check's result, on bronze's latest materialization."""
-    key = check_key(feed)
+    key = check_key(settings, feed)
+    latest = instance.fetch_materializations(key.asset_key, limit=1).records
     return evaluation(
         check=key,
         partition=None,
-        run_id=run_id,
-        storage_id=latest_id(instance, key.asset_key),
+        run_id=latest[0].run_id if latest else "",
+        storage_id=latest[0].storage_id if latest else None,
         severity=seen.severity,
         metadata=metadata_of(seen),
     )

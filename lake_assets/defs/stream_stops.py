@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.keys import bronze_key, silver_key
+from lake_assets.defs.keys import bronze_key, named, silver_key
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
@@ -61,10 +61,10 @@ def stop_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
         for feed in meant:
             ended = await_stopped(settings, feed.feed)
             context.log.info("%s: stopped %s: %s", feed.feed, stops[feed.feed], ended)
-            yield from _observed(feed, stopped_metadata(stops[feed.feed]))
+            yield from _observed(settings, feed, stopped_metadata(stops[feed.feed]))
 
     @dg.job(
-        name=STOP,
+        name=named(settings, STOP),
         description=(
             "Stops a feed's stream after the batch in hand, until `start_stream` starts it. The "
             "stop outlives restarts of everything; the supervisor leaves it alone, and "
@@ -95,10 +95,10 @@ def start_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
                 context.log.info("%s: nobody has stopped it", feed.feed)
                 continue
             context.log.info("%s: started; it was stopped %s", feed.feed, stops[feed.feed])
-            yield from _observed(feed, {"stream": dg.MetadataValue.text("started again")})
+            yield from _observed(settings, feed, {"stream": dg.MetadataValue.text("started again")})
 
     @dg.job(
-        name=START,
+        name=named(settings, START),
         description=(
             "Starts a feed's stream again that `stop_stream` has stopped: it goes on where it was, "
             "within a second if other feeds are streamed; else the supervisor starts the streams."
@@ -123,7 +123,7 @@ def stopped_metadata(stop: StreamStop) -> dict[str, dg.MetadataValue]:
     return found
 
 
-def _observed(feed: Feed, metadata: dict[str, dg.MetadataValue]) -> Events:
-    yield dg.AssetObservation(bronze_key(feed), metadata=metadata)
+def _observed(settings: Settings, feed: Feed, metadata: dict[str, dg.MetadataValue]) -> Events:
+    yield dg.AssetObservation(bronze_key(settings, feed), metadata=metadata)
     if feed.has_silver:
-        yield dg.AssetObservation(silver_key(feed), metadata=metadata)
+        yield dg.AssetObservation(silver_key(settings, feed), metadata=metadata)

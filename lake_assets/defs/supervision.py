@@ -9,6 +9,7 @@ import dagster as dg
 from lake_assets.defs.code_version import NOBODY, Asker, code_version
 from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.runs import cancel_run, fail_run, say_canceling, tag_run
+from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in, runs_of
 from lake_assets.defs.processes import (
     FAULT,
@@ -44,8 +45,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     code, loaded_at = code_version(settings, feeds), time.time()
 
     @dg.sensor(
-        name=SUPERVISOR,
-        job_name=NAME,
+        name=named(settings, SUPERVISOR),
+        job_name=named(settings, NAME),
         # The daemon looks at sensors every 5 s at best.
         minimum_interval_seconds=5,
         default_status=dg.DefaultSensorStatus.RUNNING,
@@ -123,15 +124,16 @@ def observe(
         asker: whose code that of runs is compared with.
     """
     seen = look(settings, now=now)
-    records = instance.get_run_records(runs_of(lake, UNFINISHED, job_name=NAME))
-    ended = instance.get_run_records(runs_of(lake, _FINISHED, job_name=NAME), limit=1)
+    job = named(settings, NAME)
+    records = instance.get_run_records(runs_of(lake, UNFINISHED, job_name=job))
+    ended = instance.get_run_records(runs_of(lake, _FINISHED, job_name=job), limit=1)
     beat = seen.beat or seen.far_beat
     owner = beat.owner if beat else None
     beater = instance.get_run_record_by_id(owner) if owner else None
     return replace(
         seen,
         is_beater_ours=beater is not None,
-        is_run_of_feed=beater is not None and beater.dagster_run.job_name != NAME,
+        is_run_of_feed=beater is not None and beater.dagster_run.job_name != job,
         is_outdated=beater is not None and asker.is_newer_than(beater),
         runs=tuple(
             _fact(
