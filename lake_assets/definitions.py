@@ -15,11 +15,13 @@ from lake_assets.defs import (
     first_gold,
     gold,
     maintenance,
+    observer,
     purge,
     reprocess,
     silver,
     sinks,
     sources,
+    stream_stops,
     streams,
     supervision,
     triggered,
@@ -45,7 +47,13 @@ _OF_A_FEED: Sequence[Room] = (
 
 PARTS: Mapping[str, Sequence[Room]] = {
     "assets": (sources.build, *_OF_A_FEED),
-    "streams": (streams.build, triggered.build, supervision.build),
+    "streams": (
+        streams.build,
+        stream_stops.build,
+        observer.build,
+        triggered.build,
+        supervision.build,
+    ),
     "alerts": (alerts.build,),
     "rebuild": (reprocess.build,),
     "maintenance": (maintenance.build,),

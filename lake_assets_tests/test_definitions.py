@@ -44,9 +44,11 @@ def test_every_definition_is_on_the_list(settings):
             "maintain",
             "purge_dagster",
             "rebuild",
+            "start_stream",
+            "stop_stream",
             "streams",
         ],
-        "sensors": ["alerts", "first_gold_of_games", "supervisor"],
+        "sensors": ["alerts", "first_gold_of_games", "observer", "supervisor"],
         "schedules": [
             "erase_schedule",
             "gold_refresh_every_1_schedule",
