@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from lake_assets.feeds.document import Document, Loc
-from lake_assets.gold.parse_measures import split_exact
 from lake_assets.model.checks import DatasetCheck
+from lake_assets.model.exact_measures import split_exact
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.layouts import partition_columns
