@@ -84,20 +84,26 @@ def variables() -> tuple[str, ...]:
 
 
 def load_settings(
-    *, home: Path | None = None, lake: Path | None = None, is_temporary: bool = False
+    *,
+    home: Path | None = None,
+    lake: Path | None = None,
+    feeds: Path | None = None,
+    is_temporary: bool = False,
 ) -> Settings:
     """Read settings from the environment; arguments win. Paths come back absolute.
 
     Args:
         home: in place of the one that is set.
         lake: likewise.
+        feeds: likewise.
         is_temporary: whether the lake is nobody's before and after, so that its state lies in it,
             and not where that of another lake is.
 
     Raises:
         SettingsError: a variable's value does not fit its field.
     """
-    given = {name: path for name, path in (("home", home), ("lake", lake)) if path is not None}
+    places = {"home": home, "lake": lake, "feeds": feeds}
+    given = {name: path for name, path in places.items() if path is not None}
     try:
         environment = _Environment(**given, **({"state": None} if is_temporary else {}))  # type: ignore[arg-type]
     except UnreadableError as problem:
