@@ -14,6 +14,11 @@ from typer.main import get_command, get_group
 
 SUMMARIES: Mapping[str, str] = {
     "init": "Make a project folder: a feed, Dagster's workspace, containers, CI, a README.",
+    "validate": (
+        "Check every feed before anything starts: YAML, fields, SQL, columns, functions, keys, "
+        "crons."
+    ),
+    "schema": "Print the JSON Schema of feeds, by which editors complete and check them.",
     "setup": (
         "Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes."
     ),
