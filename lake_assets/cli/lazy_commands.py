@@ -67,7 +67,7 @@ SUMMARIES: Mapping[str, str] = {
         "Say where a message is now: bronze's file, then silver's table, or quarantine and the "
         "reason."
     ),
-    "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
+    "doctor": "Look at feeds, Java, jars, Kafka, the registry, the lake's folder and the disk.",
 }
 """First sentence of each command's own help, by its name, in the order they are listed.
 

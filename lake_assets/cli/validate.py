@@ -1,8 +1,8 @@
 """`lake-assets validate`: whether feeds fit what they read, before anything starts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,11 +10,14 @@ from rich.markup import escape
 
 from lake_assets.cli.answer import Problem, Severity, tell
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import FeedOption, FeedsOption, HomeOption, JsonOption
-from lake_assets.errors import RuntimeSetupError, ServiceError
-from lake_assets.model.endpoints import Endpoints
-from lake_assets.model.feeds import Feed
-from lake_assets.services import control
+from lake_assets.cli.shared import (
+    FeedOption,
+    FeedsOption,
+    HomeOption,
+    JsonOption,
+    endpoints_of_registry,
+)
+from lake_assets.errors import RuntimeSetupError
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.validation.quick import Problem as Told
@@ -43,7 +46,7 @@ def validate(
     settings = load_settings(home=home, feeds=feeds_folder)
     unasked: list[Problem] = []
     second = None if quick else _asking_spark(settings, unasked)
-    report = judge(settings, lambda feeds: _endpoints(settings, feeds), only=feed, second=second)
+    report = judge(settings, partial(endpoints_of_registry, settings), only=feed, second=second)
     found = [*_problems(report), *unasked]
     count = len(report.errors)
     result = {"feeds": report.feeds, "errors": count, "warnings": len(found) - count}
@@ -71,16 +74,6 @@ def _problems(report: Report) -> Iterator[Problem]:
     for one in report.found:
         told = Problem.of(one.error, is_told=True)
         yield replace(told, severity=Severity.WARNING) if one.is_warning else told
-
-
-def _endpoints(settings: Settings, feeds: Sequence[Feed]) -> Endpoints | None:
-    """Where the registry answers; the broker is asked nothing."""
-    if settings.registry.url:
-        access = settings.registry.access
-        return Endpoints(kafka="", registry=settings.registry.url, registry_access=access)
-    with suppress(ServiceError):
-        return control.locate(settings, feeds)
-    return None
 
 
 def _asking_spark(settings: Settings, unasked: list[Problem]) -> SecondJudge:

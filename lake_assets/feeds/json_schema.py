@@ -9,6 +9,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from pydantic import AliasChoices, BaseModel
@@ -102,10 +103,12 @@ def _docstrings(model: type[BaseModel]) -> dict[str, str]:
             continue
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
         body = tree.body if isinstance(tree, ast.ClassDef) else []
-        for field, text in zip(body, body[1:], strict=False):
-            is_field = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-            if is_field and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-                found[field.target.id] = inspect.cleandoc(str(text.value.value))
+        for pair in pairwise(body):
+            match pair:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                    value=ast.Constant() as text
+                ):
+                    found[name] = inspect.cleandoc(str(text.value))
     return found
 
 
@@ -127,17 +130,19 @@ def _plain(part: Any) -> None:  # noqa: ANN401 - of JSON
     if isinstance(part, list):
         for one in part:
             _plain(one)
-    if not isinstance(part, dict):
-        return
+    if isinstance(part, dict):
+        _plain_one(part)
+        for name, one in part.items():
+            if name != "examples":
+                _plain(one)
+
+
+def _plain_one(part: _Schema) -> None:
     if part.get("format") == "duration":
-        for name in ("format", "type", "default"):
-            part.pop(name, None)
+        part.pop("default", None)
         part.update(_DURATION)
-    if part.get("format") == "path":
+    if not isinstance(part.get("format"), dict) and part.get("format") in {"duration", "path"}:
         part.pop("format")
-    for name in _NAMES:
-        if not isinstance(part.get(name), dict):  # else it is a field that is called so
-            part.pop(name, None)
-    for name, one in part.items():
-        if name != "examples":
-            _plain(one)
+    # A field may be called so, too; then it is a schema.
+    for name in [one for one in _NAMES if not isinstance(part.get(one), dict)]:
+        part.pop(name, None)

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from lake_assets.gold.measures import Call
 from lake_assets.spark.jvm import sql_parser
 
+
 def call_of(session: SparkSession, sql: str) -> Call | None:
     """The aggregate call that an SQL expression is; None if it is more than one, or something else.
 

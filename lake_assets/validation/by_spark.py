@@ -1,8 +1,8 @@
 """The last word: Spark's own analyser over no rows that have the columns there will be.
 
 It tells what the quick judge cannot: types, numbers of arguments, what is grouped. What it takes is
-right, whatever the quick judge said; where both refuse, the quick judge's words are kept, which name
-the nearest right name.
+right, whatever the quick judge said; where both refuse, the quick judge's words are kept, which
+tell the nearest right name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -141,14 +141,12 @@ class _Tables:
         for text in self.texts:
             if text.loc[0] != "sinks":
                 continue
-            frame = self.silver if text.over is Over.SILVER else views.get((self.feed.feed, text.view))
+            frame = self.silver
+            if text.over is Over.VIEW:
+                key, frame = self.feed.view_key_column, views.get((self.feed.feed, text.view))
+                frame = _with_texts(frame, [CHANGE, *([key] if key else [])])
             if frame is None:
                 continue
-            if text.over is Over.VIEW:
-                key = self.feed.view_key_column
-                for name in (CHANGE, *([key] if key else [])):
-                    if name not in frame.columns:
-                        frame = frame.withColumn(name, F.lit("").cast("string"))
             with without_ansi(self.session):
                 yield tuple(text.loc), _single(frame, text)
 
@@ -170,6 +168,16 @@ def _selected(session: SparkSession, feed: Feed, decoded: pa.Schema) -> pa.Schem
         names = {one.name for one in found}
         found += [pa.field(o.name, o.kind) for o in made.outputs if o.name not in names]
     return pa.schema(found)
+
+
+def _with_texts(frame: DataFrame | None, names: Sequence[str]) -> DataFrame | None:
+    """Rows with further columns of texts, unless they have them."""
+    if frame is None:
+        return None
+    for name in names:
+        if name not in frame.columns:
+            frame = frame.withColumn(name, F.lit("").cast("string"))
+    return frame
 
 
 def _each(frame: DataFrame, texts: Sequence[Text]) -> Iterator[tuple[Loc, Problem | None]]:
@@ -244,7 +252,7 @@ class _View:
     def _is_mine(self, text: Text) -> bool:
         place = text.loc[1]
         name = self.tables[self.feed].judged.declared.at(("gold", place, "name"))
-        return text.view == self.view.name or name == self.view.name
+        return self.view.name in (text.view, name)
 
     def _aggregate(self, silver: DataFrame, text: Text) -> Problem | None:
         try:
@@ -295,8 +303,12 @@ class _View:
             fault = fault_of(problem, sql)
             piece = sql[fault.start : fault.end]
             start = text.sql.find(piece) if piece != sql else -1
-            fault = Fault(max(start, 0), start + len(piece) if start >= 0 else len(text.sql),
-                          self._plain(fault.fact, names), self._plain(fault.next_step, names))
+            fault = Fault(
+                max(start, 0),
+                start + len(piece) if start >= 0 else len(text.sql),
+                self._plain(fault.fact, names),
+                self._plain(fault.next_step, names),
+            )
             return _problem(text.loc, text, fault), None, True
         return None, found, True
 
@@ -316,9 +328,7 @@ class _View:
         key = whose.feed.view_key_column
         view = whose.feed.view(source.view)
         is_all = not source.is_of_key and not view.is_over_all
-        if found is not None and is_all and key and key not in found.columns:
-            found = found.withColumn(key, F.lit("").cast("string"))
-        return found
+        return _with_texts(found, [key] if is_all and key else [])
 
 
 def _single_value(silver: DataFrame, text: Text) -> Problem | None:

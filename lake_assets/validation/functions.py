@@ -1,4 +1,4 @@
-"""Which functions Spark's SQL has: a list that was taken from it, and is compared with it by a test.
+"""Which functions Spark's SQL has: a list that was taken from it; a test compares it with Spark's.
 
 To ask Spark takes seconds; the list changes with Spark's version alone.
 """

@@ -15,6 +15,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from lake_assets.validation.columns import UNKNOWN, Columns
 from lake_assets.validation.sql_text import Parsed, Read, is_word_of_sql
 
+
 @dataclass(frozen=True, slots=True)
 class Nowhere:
     """A column that no table has."""

@@ -107,11 +107,12 @@ def _columns(text: Text, parsed: Parsed, declared: Declared, known: Known) -> It
             yield _missing(one.read, one.there, one.name)
         return
     columns = known.of(text, declared)
-    if columns.is_open:
-        return
-    for read in parsed.reads:
-        if not _is_column(read, columns):
-            continue
+    if not columns.is_open:
+        yield from _unresolved(parsed, columns)
+
+
+def _unresolved(parsed: Parsed, columns: Columns) -> Iterator[Fault]:
+    for read in (one for one in parsed.reads if _is_column(one, columns)):
         found = columns.find(read.path[0])
         if found is None:
             yield _missing(read, list(columns.types))
@@ -228,7 +229,7 @@ def _keys(declared: Declared) -> Iterator[Problem]:
     feed = declared.feed
     if feed.creates_keys or feed.into is not None:
         return
-    for loc, key in declared.keys():
+    for loc, key in declared.named_keys():
         if key not in feed.keys:
             meant = nearest(key, feed.keys)
             step = f"Write `{meant}`" if meant else f"Keys are {', '.join(feed.keys[:_SHOWN])}"

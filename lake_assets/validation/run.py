@@ -112,9 +112,7 @@ def _judged(file: FeedFile, read: ReadFeeds, columns: Mapping[str, FeedColumns])
         views=dict(_views(feed, read, columns)),
         silver_of={name: one.silver for name, one in columns.items()},
     )
-    return Judged(
-        file=file, declared=declared, known=known, problems=tuple(judge(declared, known))
-    )
+    return Judged(file=file, declared=declared, known=known, problems=tuple(judge(declared, known)))
 
 
 def _own_columns(feed: Feed, columns: Mapping[str, FeedColumns]) -> FeedColumns:

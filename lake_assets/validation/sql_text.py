@@ -1,4 +1,4 @@
-"""A text of SQL taken apart: where it does not parse, which functions it calls and columns it reads.
+"""A text of SQL taken apart: where it does not parse, which functions and columns it names.
 
 sqlglot reads it, which knows where each word is. It is no judge of Spark's SQL: what it takes
 Spark may refuse, and the other way round; `by_spark` has the last word.
@@ -7,11 +7,12 @@ Spark may refuse, and the other way round; `by_spark` has the last word.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp, parse, tokenize
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from lake_assets.model.sql_words import complaint_of
 
@@ -151,7 +152,7 @@ def calls_in(sql: str) -> Iterator[tuple[str, int, int]]:
     except SqlglotError:
         return
     before = None
-    for token, after in zip(tokens, tokens[1:], strict=False):
+    for token, after in pairwise(tokens):
         is_call = token.token_type is TokenType.VAR and after.token_type is TokenType.L_PAREN
         is_named = before is not None and before.token_type in _NOT_BEFORE
         if is_call and not is_named:

@@ -66,6 +66,13 @@ class Declared:
 
     def texts(self) -> Iterator[Text]:
         """Each text, in the order in which rows get to them."""
+        yield from self._of_rows()
+        for place, view in self._named("gold", self.feed.gold):
+            yield from self._of_view(("gold", place), view)
+        for place, sink in self._named("sinks", self.feed.sinks):
+            yield from _of_sink(("sinks", place), sink)
+
+    def _of_rows(self) -> Iterator[Text]:
         feed = self.feed
         for place, item in enumerate(feed.select):
             yield Text(loc=("select", place), sql=item, kind=Kind.ITEM, over=Over.DECODED)
@@ -82,28 +89,18 @@ class Declared:
             yield Text(loc=loc, sql=one.sql, kind=Kind.CONDITION, over=Over.SELECTED)
         if feed.keyed is not None:
             yield from _keyed_texts(("keyed",), feed.keyed)
-        for place, view in self._named("gold", feed.gold):
-            yield from self._of_view(("gold", place), view)
-        for place, sink in self._named("sinks", feed.sinks):
-            yield from _of_sink(("sinks", place), sink)
 
     def names(self) -> Iterator[Name]:
         """Each name of a column."""
         feed = self.feed
         if feed.into is None:
             yield from _layout_names((), feed)
+            yield from self._deduplicated()
             for key, layout in feed.layouts.items():
                 yield from _layout_names(("layouts", key), layout)
         yield from (Name(loc=("mask", n), name=n, over=Over.SELECTED) for n in feed.mask)
         for key, mask in feed.masks.items():
             yield from (Name(loc=("masks", key, n), name=n, over=Over.SELECTED) for n in mask)
-        if feed.deduplicate is not None and feed.into is None:
-            names = enumerate(feed.deduplicate.key)
-            for place, name in names:
-                yield Name(loc=("deduplicate", "key", place), name=name, over=Over.SILVER)
-            if feed.deduplicate.time:
-                loc: Loc = ("deduplicate", "time")
-                yield Name(loc=loc, name=feed.deduplicate.time, over=Over.SILVER)
         for place, check in self._named("checks", feed.checks):
             yield from _check_names(("checks", place), check, Over.SILVER, "")
         if feed.keyed is not None:
@@ -111,14 +108,24 @@ class Declared:
         for place, view in self._named("gold", feed.gold):
             yield from self._names_of_view(("gold", place), view)
 
-    def keys(self) -> Iterator[tuple[Loc, str]]:
-        """Keys whose rows or tables something is of, that the model has not compared with routes."""
-        for field, several in (("expectations", self.feed.expectations), ("checks", self.feed.checks)):
-            for place, one in self._named(field, several):
+    def _deduplicated(self) -> Iterator[Name]:
+        told = self.feed.deduplicate
+        if told is None:
+            return
+        for place, name in enumerate(told.key):
+            yield Name(loc=("deduplicate", "key", place), name=name, over=Over.SILVER)
+        if told.time:
+            yield Name(loc=("deduplicate", "time"), name=told.time, over=Over.SILVER)
+
+    def named_keys(self) -> Iterator[tuple[Loc, str]]:
+        """Keys that something is of, and that the model has not compared with routes."""
+        of_feed = (("expectations", self.feed.expectations), ("checks", self.feed.checks))
+        for field, those in of_feed:
+            for place, one in self._named(field, those):
                 yield from self._keys_of((field, place), one.keys)
         for place, view in self._named("gold", self.feed.gold):
-            for field, several in (("expectations", view.expectations), ("checks", view.checks)):
-                for inner, one in enumerate(several):
+            for field, those in (("expectations", view.expectations), ("checks", view.checks)):
+                for inner, one in enumerate(those):
                     yield from self._keys_of(("gold", place, field, inner), one.keys)
 
     def at(self, loc: Loc) -> Any:  # noqa: ANN401 - whatever is there
@@ -162,14 +169,14 @@ class Declared:
                 yield Text(loc=(*loc, "column"), sql=sql, kind=Kind.VALUE, over=Over.SELECTED)
 
     def _of_view(self, loc: Loc, view: GoldView) -> Iterator[Text]:
-        whose = view.name
+        whose, of = view.name, loc
         if view.sql is not None:
-            yield Text(loc=(*loc, "sql"), sql=view.sql, kind=Kind.QUERY, over=Over.SILVER, view=whose)
+            of = (*loc, "sql")
+            yield Text(loc=of, sql=view.sql, kind=Kind.QUERY, over=Over.SILVER, view=whose)
         is_list = isinstance(self.at((*loc, "keys")), list)
         for place, (name, sql) in enumerate(view.key_expressions.items()):
-            part = place if is_list else name
-            text = f"`{name}`" if sql == f"`{name}`" else sql
-            yield Text(loc=(*loc, "keys", part), sql=text, kind=Kind.VALUE, over=Over.SILVER, view=whose)
+            of = (*loc, "keys", place if is_list else name)
+            yield Text(loc=of, sql=sql, kind=Kind.VALUE, over=Over.SILVER, view=whose)
         for name, sql in view.measures.items():
             bare, _ = split_exact(sql)
             yield Text(
