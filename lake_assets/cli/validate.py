@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -56,7 +57,7 @@ def validate(
 def _show(report: Report) -> None:
     for one in report.found:
         error = one.error
-        place = ":".join(str(part) for part in (error.file, error.line, error.column) if part)
+        place = ":".join(str(part) for part in (_near(error.file), error.line, error.column) if part)
         colour = "yellow" if one.is_warning else "red"
         kind = "warning" if one.is_warning else "error"
         said = f"{error.fact}. {error.next_step}"
@@ -68,6 +69,13 @@ def _show(report: Report) -> None:
     else:
         names = ", ".join(report.feeds)
         stdout.print(f"feeds: {len(report.feeds)} valid ({names})", highlight=False, soft_wrap=True)
+
+
+def _near(file: str | None) -> str | None:
+    """A path as short as it can be from here."""
+    if file is None or not Path(file).is_relative_to(Path.cwd()):
+        return file
+    return str(Path(file).relative_to(Path.cwd()))
 
 
 def _problems(report: Report) -> Iterator[Problem]:

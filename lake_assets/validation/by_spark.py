@@ -22,7 +22,7 @@ from lake_assets.model.flows import origin_of
 from lake_assets.model.gold_views import WINDOW_END, WINDOW_START, GoldView
 from lake_assets.model.queries import QuerySource, with_names
 from lake_assets.model.sinks import CHANGE
-from lake_assets.model.transforms import ELEMENT
+from lake_assets.model.transforms import ELEMENT, generators_in
 from lake_assets.silver.expectation_marks import reading_of
 from lake_assets.silver.layouts import table_columns
 from lake_assets.silver.selection import no_rows, select
@@ -91,7 +91,9 @@ class _Tables:
         if decoded is None or self.judged.known.own.decoded.is_open:
             return
         frame = no_rows(self.session, decoded)
-        items = [text for text in self.texts if text.over is Over.DECODED]
+        # Where one makes rows of elements, the others read what it makes: only all can be asked.
+        alone = not generators_in(self.feed.select)
+        items = [text for text in self.texts if alone and text.over is Over.DECODED]
         with without_ansi(self.session):
             verdicts = dict(_each(frame, items))
         yield from verdicts.items()

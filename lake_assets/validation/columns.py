@@ -63,6 +63,9 @@ class FeedColumns:
     decoded: Columns
     """What a value decodes to, and a function makes of it."""
 
+    items: Columns
+    """What items of `select` may read: also what one of them makes of each element of an array."""
+
     selected: Columns
     """What `select` makes of these; rows are routed and judged by them."""
 
@@ -90,6 +93,7 @@ def columns_of(settings: Settings, endpoints: Endpoints | None, feed: Feed) -> F
     selected = _selected(feed, decoded)
     return FeedColumns(
         decoded=decoded,
+        items=_with_elements(feed, decoded),
         selected=selected,
         silver=selected.and_(*_of_tables(feed)),
         schema=schema,
@@ -132,6 +136,14 @@ _NOBODY = "http://127.0.0.1:9"
 """An address where nothing answers, so that only what is kept is asked."""
 
 _NO_ENDPOINTS = Endpoints(kafka="", registry="")
+
+
+def _with_elements(feed: Feed, decoded: Columns) -> Columns:
+    made = generators_in(feed.select)
+    if not made:
+        return decoded
+    names = names_selected(made, decoded)
+    return Columns({**decoded.types, **names.types}, decoded.is_open or names.is_open)
 
 
 def _selected(feed: Feed, decoded: Columns) -> Columns:

@@ -56,7 +56,7 @@ class Known:
     def of(self, one: Text | Name, declared: Declared) -> Columns:
         """Those that something is over."""
         stages = {
-            Over.DECODED: self.own.decoded,
+            Over.DECODED: self.own.items,
             Over.COMMON: UNKNOWN,
             Over.SELECTED: self.own.selected,
             Over.SILVER: self.own.silver,

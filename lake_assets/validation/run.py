@@ -1,7 +1,7 @@
 """Judges all feeds of a folder: what they may declare, then what they say of their columns."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.explain import dotted
@@ -124,13 +124,7 @@ def _own_columns(feed: Feed, columns: Mapping[str, FeedColumns]) -> FeedColumns:
     every = [own.silver, *(one.silver for one in fillers)]
     types = {name: kind for one in reversed(every) for name, kind in one.types.items()}
     silver = Columns(types, any(one.is_open for one in every))
-    return FeedColumns(
-        decoded=own.decoded,
-        selected=own.selected,
-        silver=silver,
-        schema=own.schema,
-        unknown=own.unknown,
-    )
+    return replace(own, silver=silver)
 
 
 def _views(
