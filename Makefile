@@ -1,4 +1,4 @@
-# Everything a newcomer types. `make demo ARGS="--games uno,poker"` passes options on.
+# Everything a newcomer types. `make demo ARGS="--key uno --key poker"` passes options on.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help

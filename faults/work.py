@@ -184,12 +184,12 @@ def maintain() -> tuple[str, ...]:
 
 def rebuild_silver() -> tuple[str, ...]:
     """All of silver is derived from bronze again."""
-    return ("rebuild", "silver", "--feed", FEED)
+    return ("rebuild", "silver", "--yes", "--feed", FEED)
 
 
 def rebuild_gold() -> tuple[str, ...]:
     """All of gold is computed from silver again."""
-    return ("rebuild", "gold", "--feed", FEED)
+    return ("rebuild", "gold", "--yes", "--feed", FEED)
 
 
 def refresh() -> tuple[str, ...]:

@@ -14,6 +14,11 @@ from typer.main import get_command, get_group
 
 SUMMARIES: Mapping[str, str] = {
     "init": "Make a project folder: a feed, Dagster's workspace, containers, CI, a README.",
+    "validate": (
+        "Check every feed before anything starts: YAML, fields, SQL, columns, functions, keys, "
+        "crons."
+    ),
+    "schema": "Print the JSON Schema of feeds, by which editors complete and check them.",
     "setup": (
         "Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes."
     ),
@@ -63,7 +68,7 @@ SUMMARIES: Mapping[str, str] = {
         "Say where a message is now: bronze's file, then silver's table, or quarantine and the "
         "reason."
     ),
-    "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
+    "doctor": "Look at feeds, Java, jars, Kafka, the registry, the lake's folder and the disk.",
 }
 """First sentence of each command's own help, by its name, in the order they are listed.
 
