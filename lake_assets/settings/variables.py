@@ -1,14 +1,15 @@
 """Which variables there are, what they say and who said it; unknown names, and the nearest one.
 
-An empty variable is as one that is not set: files of containers write `${NAME:-}`. Values are read
-here as texts, and JSON among them as what it is; whether they fit is pydantic's to say.
+An empty variable is as one that is not set: files of containers write `${NAME:-}`. Of a list it is
+the empty one, which has no other spelling. Values are read here as texts, and JSON among them as
+what it is; whether they fit is pydantic's to say.
 """
 
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 
 from lake_assets.errors import SettingsError
 from lake_assets.settings.group import Group
@@ -54,18 +55,20 @@ def read(environment: Mapping[str, str]) -> Given:
 
     A value that cannot be had is an error, and the others are read all the same.
     """
-    named = {name.upper(): value for name, value in environment.items() if value}
+    named = {name.upper(): value for name, value in environment.items()}
     given = Given()
     for variable, (way, kind) in fields_by_variable().items():
         try:
             text = value_of(named, variable)
-            if not text:
+            if text is None or not (text or get_origin(kind) is list):
                 continue
             value = _parsed(variable, text, kind)
         except SettingsError as problem:
             given.errors.append(problem)
             continue
-        given.origins[variable] = next(variable + how for how in _WAYS if named.get(variable + how))
+        given.origins[variable] = next(
+            variable + how for how in reversed(_WAYS) if named.get(variable + how) or not how
+        )
         place = given.values
         for step in way[:-1]:
             place = place.setdefault(step, {})
@@ -99,31 +102,15 @@ def words_of_unknown(name: str, near: str | None) -> SettingsError:
 
 
 def _parsed(variable: str, text: str, kind: object) -> object:
-    """The value of a text; of fields that have several, what its JSON says."""
-    wanted = _container(kind)
-    if wanted is None:
+    """The value of a text; of fields that are objects, what its JSON says."""
+    if get_origin(kind) is not dict:
         return text
-    what = "an object" if wanted is dict else "a list"
-    step = """Write it like {"name": "value"}""" if wanted is dict else """Write it like ["a"]"""
+    step = """Write it like {"name": "value"}"""
     try:
         value = json.loads(text)
     except ValueError:
         # The cause quotes nothing, but it holds the text, which may be a secret.
-        raise SettingsError(variable, f"is no JSON, and {what} is needed", step) from None
-    if not isinstance(value, wanted) or not all(isinstance(part, str) for part in _parts(value)):
-        fact = f"is JSON, and not {what} of texts"
-        raise SettingsError(variable, fact, step)
+        raise SettingsError(variable, "is no JSON, and an object is needed", step) from None
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise SettingsError(variable, "is JSON, and not an object of texts", step)
     return value
-
-
-def _parts(value: Any) -> list[object]:  # noqa: ANN401 - of JSON
-    return list(value.values()) if isinstance(value, dict) else list(value)
-
-
-def _container(kind: object) -> type | None:
-    origin = get_origin(kind)
-    if origin in {dict, Mapping}:
-        return dict
-    if origin in {list, tuple}:
-        return list
-    return next(filter(None, map(_container, get_args(kind))), None) if origin else None
