@@ -1,6 +1,6 @@
 """`lake-assets rebuild`: a layer derived again from the one before it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -48,6 +48,8 @@ from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reprocess import rebuild_silver
 from lake_assets.streams.reset import ensure_resettable, reset_bronze
 
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
+
 
 class RebuildLayer(StrEnum):
     """What can be rebuilt."""
@@ -64,8 +66,16 @@ def rebuild(
     since: Annotated[
         datetime | None,
         typer.Option(
-            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
+            formats=_TIMES,
             help="Silver: only rows that came into bronze since then (UTC).",
+            show_default="all rows",
+        ),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=_TIMES,
+            help="Silver: only rows that came into bronze before then (UTC).",
             show_default="all rows",
         ),
     ] = None,
@@ -92,7 +102,9 @@ def rebuild(
     say otherwise. Ends as `refresh` does where gold is held up.
     """
     settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
-    _ensure_fits(layer, since=since, view=view, keys=key)
+    _ensure_fits(
+        layer, {"--since": since, "--until": until, "--view": view, "--key": tuple(key or ())}
+    )
     if layer is RebuildLayer.BRONZE:
         # What drops tables asks for one feed by its name.
         feeds: Sequence[Feed] = [pick_feed(settings, feed)]
@@ -111,7 +123,7 @@ def rebuild(
         what = f"{len(now):,} tables would be {_ENDS[layer]}"
         ensure_confirmed(what, in_words(now), yes=yes)
     if layer is RebuildLayer.SILVER:
-        _silver(settings, feeds, key, since, as_json=as_json)
+        _silver(settings, feeds, key, (since, until), as_json=as_json)
     elif layer is RebuildLayer.GOLD:
         _gold(settings, feeds, key, view, as_json=as_json)
     else:
@@ -125,15 +137,17 @@ _ENDS = {
 }
 
 
-def _ensure_fits(
-    layer: RebuildLayer, *, since: datetime | None, view: str | None, keys: Sequence[str] | None
-) -> None:
-    for option, value, layers in (
-        ("--since", since, {RebuildLayer.SILVER}),
-        ("--view", view, {RebuildLayer.GOLD}),
-        ("--key", keys, {RebuildLayer.SILVER, RebuildLayer.GOLD}),
-    ):
-        if value and layer not in layers:
+_GO_WITH = {
+    "--since": {RebuildLayer.SILVER},
+    "--until": {RebuildLayer.SILVER},
+    "--view": {RebuildLayer.GOLD},
+    "--key": {RebuildLayer.SILVER, RebuildLayer.GOLD},
+}
+
+
+def _ensure_fits(layer: RebuildLayer, given: Mapping[str, object]) -> None:
+    for option, value in given.items():
+        if value and layer not in _GO_WITH[option]:
             raise UsageError(option, f"does not go with {layer}", "Leave it out")
 
 
@@ -164,16 +178,16 @@ def _silver(
     settings: Settings,
     feeds: Sequence[Feed],
     keys: list[str] | None,
-    since: datetime | None,
+    times: tuple[datetime | None, datetime | None],
     *,
     as_json: bool,
 ) -> None:
-    at = since.replace(tzinfo=UTC) if since else None
+    since, until = (at.replace(tzinfo=UTC) if at else None for at in times)
     endpoints = control.locate(settings, feeds)
     done: list[tuple[Feed, Redone]] = []
 
     def act(feed: Feed) -> None:
-        found = rebuild_silver(settings, feed, endpoints, keys=keys, since=at)
+        found = rebuild_silver(settings, feed, endpoints, keys=keys, since=since, until=until)
         done.append((feed, found))
         if not as_json:
             show(found)
