@@ -132,11 +132,13 @@ def test_a_prefix_is_before_every_key_and_name(settings, tmp_path):
 
 def test_two_lakes_go_together_in_one_location(settings, tmp_path):
     """Names of ops must be unique in one, too, which only loading it tells."""
+    shown = [
+        DagsterSettings(key_prefix=["prod"]),
+        DagsterSettings(key_prefix=["dev"], lake_resource="dev_lake"),
+    ]
     lakes = [
-        settings.model_copy(
-            update={"home": tmp_path / name, "dagster": DagsterSettings(key_prefix=[name])}
-        )
-        for name in ("prod", "dev")
+        settings.model_copy(update={"home": tmp_path / one.key_prefix[0], "dagster": one})
+        for one in shown
     ]
     both = dg.Definitions.merge(*(assemble(lake, [GAMES]) for lake in lakes))
     dg.Definitions.validate_loadable(both)

@@ -24,6 +24,7 @@ from lake_assets.defs.keys import (
     partition_of,
     silver_key,
 )
+from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import is_under_way, known_keys, lake_tags
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
 from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
@@ -64,7 +65,8 @@ Views = Sequence[GoldView]
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The gold views of each feed, and a schedule for all that are due at the same times."""
     return dg.Definitions.merge(
-        *(_build_feed(settings, feed) for feed in feeds if feed.gold), dg.Definitions()
+        *(_build_feed(settings, feed) for feed in feeds if feed.gold),
+        dg.Definitions(resources=resources(settings, feeds)),
     )
 
 
@@ -187,6 +189,7 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         specs=[_spec(settings, feed, view) for view in feed.gold],
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run() if is_of_keys else None,
+        required_resource_keys={resource_key(settings)},
     )
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id, lake)
@@ -201,8 +204,9 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         keys = [key for key in known if key in asked]
         if not keys and any(view.name in names and not view.is_over_all for view in feed.gold):
             context.log.warning("None of these keys is in the feed; nothing to refresh")
+        lend = lake_in(context, settings).lend
         for views, of in parts_of(feed, names, keys, known):
-            refreshed = refresh_gold(settings, feed, views=views, keys=of)
+            refreshed = refresh_gold(settings, feed, views=views, keys=of, lend=lend)
             yield from _events(context, settings, feed, refreshed)
 
     return refresh

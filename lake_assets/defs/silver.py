@@ -20,6 +20,7 @@ from lake_assets.defs.keys import (
     quarantine_key,
     silver_key,
 )
+from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
@@ -62,6 +63,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         asset_checks=[
             _checks(settings, feed) for feed in feeds if feed.expectations and not feed.into
         ],
+        resources=resources(settings, feeds),
     )
 
 
@@ -129,11 +131,13 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         name=f"{identifier_of(silver)}_expectations",
         specs=[_check(settings, feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
+        required_resource_keys={resource_key(settings)},
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         selected = {key.name for key in context.selected_asset_check_keys}
-        results = recheck(settings, feed, keys_asked_for(context, settings, feed))
+        keys, lend = keys_asked_for(context, settings, feed), lake_in(context, settings).lend
+        results = recheck(settings, feed, keys, lend)
         ids = latest_ids(context.instance, silver, {key for key, _ in results})
         expectations = {expectation.name: expectation for expectation in feed.expectations}
         for (key, name), judged in results.items():

@@ -116,6 +116,10 @@ class DagsterSettings(Group):
     purge_schedule: str = "23 3 * * *"
     """When they are deleted (cron, UTC)."""
 
+    lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
+    """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
+    lake beside another resource `lake`, need keys of their own."""
+
     key_prefix: Annotated[list[str], NoDecode] = Field(default_factory=list)
     """What the keys of all assets begin with, and names of jobs, schedules, sensors and ops, so
     that several lakes fit in one code location; in the environment with commas (`prod,eu`).
@@ -124,10 +128,6 @@ class DagsterSettings(Group):
     owners: Annotated[list[str], NoDecode] = Field(default_factory=lambda: ["team:lake"])
     """Who is named as owner of each asset: `team:…` or e-mail addresses; in the environment with
     commas. Empty, nobody is."""
-
-    lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
-    """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
-    lake beside another resource `lake`, need keys of their own."""
 
     @field_validator("key_prefix", "owners", mode="before")
     @classmethod
