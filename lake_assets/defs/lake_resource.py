@@ -14,11 +14,11 @@ import dagster_pyspark
 import pyarrow as pa
 from pydantic import Field, PrivateAttr, SecretStr
 
+from lake_assets.defs.late import arrow_rows, spark_rows
 from lake_assets.defs.readable_tables import Asked, table_asked_for
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef
-from lake_assets.query.whole_tables import arrow_rows, spark_rows
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lent_session import Frame, KeptSession, LendSpark, Session

@@ -22,6 +22,7 @@ from lake_assets.defs.keys import (
     silver_key,
 )
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
+from lake_assets.defs.late import recheck
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
@@ -32,7 +33,6 @@ from lake_assets.model.flows import flows_into
 from lake_assets.model.tables import Layer, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.noted_columns import in_words, noted_columns
-from lake_assets.silver.recount_expectations import recheck
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
 

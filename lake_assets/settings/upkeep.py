@@ -125,6 +125,10 @@ class DagsterSettings(Group):
     (red; yellow after half of it), unless all that its source has is there; 0: never. A feed's own
     `freshness` counts before it."""
 
+    lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
+    """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
+    lake beside another resource `lake`, need keys of their own."""
+
     key_prefix: list[str] = Field(default_factory=list)
     """What the keys of all assets begin with, and names of jobs, schedules, sensors and ops, so
     that several lakes fit in one code location; in the environment with commas (`prod,eu`).
@@ -133,10 +137,6 @@ class DagsterSettings(Group):
     owners: list[str] = Field(default_factory=lambda: ["team:lake"])
     """Who is named as owner of each asset: `team:…` or e-mail addresses; in the environment with
     commas. Empty, nobody is."""
-
-    lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
-    """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
-    lake beside another resource `lake`, need keys of their own."""
 
     @field_validator("key_prefix", "owners", mode="before")
     @classmethod
