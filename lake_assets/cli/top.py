@@ -20,6 +20,7 @@ from lake_assets.metrics.client import Answer, ask, metrics_address
 from lake_assets.metrics.snapshot import Snapshot, is_same_process, snapshot_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
+from lake_assets.state.stream_stops import stops_of
 
 _PIPED_WIDTH = 120
 """Columns of the page where no terminal says how many there are."""
@@ -55,10 +56,14 @@ def top(
         time.sleep(every_s)
         found, maintenance = watcher.look(), watcher.maintenance()
         if as_json:
-            print(json.dumps(_as_json(found, maintenance)))
+            print(json.dumps(_as_json(found, maintenance, watcher.stops())))
         else:
             width = None if stdout.is_terminal else _PIPED_WIDTH
-            stdout.print(page(found, maintenance, watcher.about), width=width, soft_wrap=False)
+            stdout.print(
+                page(found, maintenance, watcher.about, watcher.stops()),
+                width=width,
+                soft_wrap=False,
+            )
         return
     try:
         _live(watcher, every_s)
@@ -70,7 +75,7 @@ def _live(watcher: "_Watcher", every_s: float) -> None:
     with Live(Text("looking …"), console=stdout, screen=True, auto_refresh=False) as live:
         while True:
             try:
-                shown = page(watcher.look(), watcher.maintenance(), watcher.about)
+                shown = page(watcher.look(), watcher.maintenance(), watcher.about, watcher.stops())
             except ServiceError as problem:
                 watcher.forget()
                 told = Text(str(problem), style="yellow")
@@ -107,14 +112,22 @@ class _Watcher:
         """Begin anew: who answers next is another process."""
         self._last = None
 
+    def stops(self) -> dict[str, str]:
+        """By feed whose stream somebody stopped, who, in words."""
+        found = stops_of(self._settings.state_dir, self._feeds)
+        return {feed: str(stop) for feed, stop in found.items()}
+
     def maintenance(self) -> dict[str, Activity]:
         """By feed, how its maintenance is."""
         return {feed: activity_of(self._settings.state_dir, feed) for feed in self._feeds}
 
 
-def _as_json(found: Snapshot, maintenance: dict[str, Activity]) -> dict[str, object]:
+def _as_json(
+    found: Snapshot, maintenance: dict[str, Activity], stops: dict[str, str]
+) -> dict[str, object]:
     return {
         **asdict(found),
+        "stopped": stops,
         "maintenance": {
             feed: {
                 "is_running": activity.is_running,
