@@ -220,21 +220,6 @@ class StreamsLockedError(StreamError):
         self.holder = holder
 
 
-class StreamStoppedError(StreamError):
-    """Somebody stopped a feed's stream deliberately, and nobody has started it since."""
-
-    def __init__(self, feeds: Sequence[str], stops: str) -> None:
-        """Record the feeds; `stops` says who stopped them and when."""
-        is_one = len(feeds) == 1
-        option = f" --feed {feeds[0]}" if is_one else ""
-        super().__init__(
-            f"feed {feeds[0]!r}" if is_one else "feeds",
-            f"the stream is stopped deliberately: {stops}",
-            f"`lake-assets streams start{option}`, or the job `start_stream`, starts it again",
-        )
-        self.feeds = tuple(feeds)
-
-
 class ExpectationFailedError(StreamError):
     """Rows violate an expectation whose action is `fail`; nothing of their batch was committed."""
 

@@ -35,7 +35,7 @@ def test_every_definition_is_on_the_list(settings):
             "quarantine_games",
             "silver_events",
         ],
-        "checks": ["device_is_known", "gamer_is_known", "no_rows_lost"],
+        "checks": ["device_is_known", "gamer_is_known", "no_rows_lost", "stream_keeps_up"],
         "jobs": [
             "__ASSET_JOB",
             "__anonymous_asset_job_first_gold_of_games",  # the sensor's; Dagster does not show it

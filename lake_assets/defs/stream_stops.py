@@ -52,7 +52,11 @@ def stop_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     """The job that stops."""
     lake = lake_id(settings)
 
-    @dg.op(out={}, description="Has the stream stop after the batch in hand, and waits for that.")
+    @dg.op(
+        name=named(settings, "stop"),
+        out={},
+        description="Has the stream stop after the batch in hand, and waits for that.",
+    )
     def stop(context: dg.OpExecutionContext, config: StopConfig) -> Events:
         note_process(context.instance, context.run.run_id, lake)
         meant = feeds_meant(feeds, config.feed)
@@ -85,7 +89,11 @@ def start_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     """The job that starts."""
     lake = lake_id(settings)
 
-    @dg.op(out={}, description="Lets the stream go on where it stopped.")
+    @dg.op(
+        name=named(settings, "start"),
+        out={},
+        description="Lets the stream go on where it stopped.",
+    )
     def start(context: dg.OpExecutionContext, config: StartConfig) -> Events:
         note_process(context.instance, context.run.run_id, lake)
         meant = feeds_meant(feeds, config.feed)

@@ -4,12 +4,13 @@ A file a feed in the state folder. That it is there is what stops the stream; wh
 people, so one that is torn or that nobody can read stops it all the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from lake_assets.errors import StreamError
 from lake_assets.runtime.atomic_write import replace_text
 
 FOLDER = "stopped-streams"
@@ -36,6 +37,23 @@ class StreamStop(BaseModel):
         if self.at is not None:
             words += f" on {datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M} UTC"
         return f"{words} ({self.reason})" if self.reason else words
+
+
+class StreamStoppedError(StreamError):
+    """Somebody stopped feeds' streams deliberately, and nobody has started them since."""
+
+    def __init__(self, stops: Mapping[str, StreamStop]) -> None:
+        """Record by feed who stopped it and when."""
+        (name, stop), is_one = next(iter(stops.items())), len(stops) == 1
+        super().__init__(
+            f"feed {name!r}" if is_one else "feeds",
+            f"the stream was stopped deliberately {stop}"
+            if is_one
+            else f"all streams were stopped deliberately: {in_words(stops)}",
+            f"`lake-assets streams start{f' --feed {name}' if is_one else ''}`, or the job "
+            "`start_stream`, starts it again",
+        )
+        self.stops = dict(stops)
 
 
 def stop_of(state_dir: Path, feed: str) -> StreamStop | None:
@@ -74,7 +92,7 @@ def forget_stop(state_dir: Path, feed: str) -> StreamStop | None:
     return before
 
 
-def in_words(stops: dict[str, StreamStop]) -> str:
+def in_words(stops: Mapping[str, StreamStop]) -> str:
     """Those stops, for one line."""
     return "; ".join(f"{feed} {stop}" for feed, stop in stops.items())
 

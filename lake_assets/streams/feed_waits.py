@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from lake_assets.errors import StreamStoppedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.settings.schema import Settings
-from lake_assets.state.stream_stops import StreamStop, in_words, stop_of
+from lake_assets.state.stream_stops import StreamStop, StreamStoppedError, stop_of
 from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.pipeline import Pipeline
 
@@ -67,7 +66,7 @@ class FeedWaits:
             return True
         self.stopped_by = asked
         self.stopped, self.waiting, self.failure = "", None, None
-        problem = StreamStoppedError([name], in_words({name: asked}))
+        problem = StreamStoppedError({name: asked})
         self.announce(Waiting(feed=name, stage=Stage.INGEST, reason=str(problem)))
         if self.until_caught_up:
             self.failure = problem  # whoever asked for all rows is told

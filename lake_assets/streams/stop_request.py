@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from lake_assets.errors import FeedError, StreamStoppedError
+from lake_assets.errors import FeedError
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.settings.schema import Settings
@@ -18,8 +18,8 @@ from lake_assets.state.keep import keep_now, take_now
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.state.stream_stops import (
     StreamStop,
+    StreamStoppedError,
     forget_stop,
-    in_words,
     note_stop,
     stop_of,
     stops_of,
@@ -113,4 +113,4 @@ def ensure_not_all_stopped(state_dir: Path, names: Collection[str]) -> None:
     """
     stops = stops_of(state_dir, sorted(names))
     if stops and len(stops) == len(names):
-        raise StreamStoppedError(list(stops), in_words(stops))
+        raise StreamStoppedError(stops)

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from lake_assets.errors import FeedError, StreamStoppedError
+from lake_assets.errors import FeedError
 from lake_assets.services.control import locate
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
-from lake_assets.state.stream_stops import stop_of
+from lake_assets.state.stream_stops import StreamStoppedError, stop_of
 from lake_assets.streams.run import stream_events
 from lake_assets.streams.run_feed import run_feed
 from lake_assets.streams.running_streams import ToRun
@@ -82,5 +82,5 @@ def test_a_stopped_feed_is_not_run_by_its_name_either(settings, is_run):
     feeds, endpoints = [GAMES, FITNESS], locate(settings, [])
     run = run_feed(settings, feeds, GAMES, lambda: endpoints, owner="a test")
     only = stream_events(settings, feeds, endpoints, owner="a test", what=ToRun.only(["games"]))
-    with pytest.raises(StreamStoppedError, match="stopped deliberately"):
+    with pytest.raises(StreamStoppedError, match="stopped deliberately by anna"):
         next(run if is_run else only)
