@@ -53,7 +53,7 @@ def keys_asked_for(
 
 
 def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver, lake = silver_key(feed), lake_id(settings)
+    silver, lake = silver_key(settings, feed), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(silver)}_checks",
@@ -77,7 +77,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
 
 def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDefinition:
-    gold, lake = gold_key(feed, view), lake_id(settings)
+    gold, lake = gold_key(settings, feed, view), lake_id(settings)
     partitions = None if view.is_over_all else key_partitions(feed, lake)
 
     @dg.multi_asset_check(

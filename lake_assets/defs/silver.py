@@ -12,7 +12,6 @@ from lake_assets.defs.column_lineage import lineage_metadata
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
-    OWNERS,
     bronze_key,
     group_of,
     identifier_of,
@@ -78,17 +77,20 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     made = noted_columns(settings, feed)
     several = feed.payload.subjects
     spec = dg.AssetSpec(
-        silver_key(feed),
-        deps=[bronze_key(feed), *map(bronze_key, flows_into(feed))],
+        silver_key(settings, feed),
+        deps=[
+            bronze_key(settings, feed),
+            *(bronze_key(settings, each) for each in flows_into(feed)),
+        ],
         partitions_def=key_partitions(feed, lake_id(settings)),
         group_name=group_of(Layer.SILVER),
         description="Decoded, typed, append-only events: one table a key"
         + (f", {feed.deduplicate}." if feed.deduplicate else "."),
         kinds={"delta", "spark"},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake_of(settings), pattern, example, in_words(made)),
-            **lineage_metadata(feed, made),
+            **lineage_metadata(settings, feed, made),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
             **({"transform": feed.transform} if feed.transform else {}),
             **({"subjects": dg.MetadataValue.text(several.label)} if several else {}),
@@ -99,20 +101,22 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
 
 def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
     return dg.AssetSpec(
-        quarantine_key(feed),
-        deps=[bronze_key(feed)],
+        quarantine_key(settings, feed),
+        deps=[bronze_key(settings, feed)],
         group_name=group_of(Layer.QUARANTINE),
         description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
         kinds={"delta", "spark"},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata=declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
     )
 
 
-def _check(feed: Feed, expectation: Expectation, lake: str) -> dg.AssetCheckSpec:
+def _check(
+    settings: Settings, feed: Feed, expectation: Expectation, lake: str
+) -> dg.AssetCheckSpec:
     return partitioned_check(
         expectation.name,
-        silver_key(feed),
+        silver_key(settings, feed),
         key_partitions(feed, lake),
         f"`{expectation.sql}` holds for every row. "
         + _CONSEQUENCE[expectation.action].format(share=expectation.allowed_share)
@@ -121,11 +125,11 @@ def _check(feed: Feed, expectation: Expectation, lake: str) -> dg.AssetCheckSpec
 
 
 def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver, lake = silver_key(feed), lake_id(settings)
+    silver, lake = silver_key(settings, feed), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(silver)}_expectations",
-        specs=[_check(feed, expectation, lake) for expectation in feed.expectations],
+        specs=[_check(settings, feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
     )

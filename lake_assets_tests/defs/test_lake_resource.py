@@ -33,9 +33,9 @@ def other(settings):
     """An asset of another project, on a view of ours."""
     partitions = key_partitions(FEED, lake_id(settings))
 
-    @dg.asset(deps=[gold_key(FEED, VIEW)], partitions_def=partitions)
+    @dg.asset(deps=[gold_key(settings, FEED, VIEW)], partitions_def=partitions)
     def churn(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
-        rows = lake.read(gold_key(FEED, VIEW), context.partition_key)
+        rows = lake.read(gold_key(settings, FEED, VIEW), context.partition_key)
         return dg.MaterializeResult(metadata={"rows": rows.num_rows})
 
     return churn
@@ -44,7 +44,7 @@ def other(settings):
 def test_silver_is_read_by_asset_key_or_by_names_as_arrow_without_spark(lake, settings):
     add_silver(settings.lake_dir, "uno", "ann", "bob")
     for rows in (
-        lake.read(silver_key(FEED), "uno"),
+        lake.read(silver_key(settings, FEED), "uno"),
         lake.read("silver_events", "uno"),
         lake.read(["silver_events"], partition="uno"),
         lake.read(feed="games", partition="uno"),
