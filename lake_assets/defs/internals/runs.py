@@ -7,11 +7,21 @@ from dagster._core.events import RunFailureReason
 from dagster._core.storage.tags import (
     ASSET_PARTITION_RANGE_END_TAG,
     ASSET_PARTITION_RANGE_START_TAG,
+    AUTOMATION_CONDITION_TAG,
+    MAX_RUNTIME_SECONDS_TAG,
     RUN_FAILURE_REASON_TAG,
+    SCHEDULE_NAME_TAG,
+    SENSOR_NAME_TAG,
 )
 
-NO_LIMIT = {"dagster/max_runtime": "0"}
+MAX_RUNTIME = MAX_RUNTIME_SECONDS_TAG
+"""Tag of a run: seconds after which run monitoring ends it."""
+
+NO_LIMIT = {MAX_RUNTIME: "0"}
 """Tag of a run that run monitoring never calls overdue."""
+
+STARTED_BY = frozenset({SCHEDULE_NAME_TAG, SENSOR_NAME_TAG, AUTOMATION_CONDITION_TAG})
+"""Tags of runs that nobody started by hand."""
 
 
 def range_tags(partitions: Sequence[str]) -> dict[str, str]:
