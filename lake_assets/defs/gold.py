@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import dagster as dg
 from pydantic import Field
 
+from lake_assets.defs.code_references import code_references
 from lake_assets.defs.gold_answers import Answer, Answers
 from lake_assets.defs.gold_lineage import view_lineage_metadata
 from lake_assets.defs.hand_runs import is_by_hand, limit_runtime, spark_pool
@@ -154,6 +155,7 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
         metadata={
             **family_metadata(lake, pattern, example, view_words(lineage)),
             **view_lineage_metadata(settings, feed, lineage),
+            **code_references(settings, feed, view),
         },
     )
 
@@ -214,7 +216,8 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         if not keys and any(view.name in names and not view.is_over_all for view in feed.gold):
             context.log.warning("None of these keys is in the feed; nothing to refresh")
         lend, is_whole = lake_in(context, settings).lend, config.full_refresh
-        answers = Answers(settings, feed, context, is_to_each=is_by_hand(context.run))
+        is_to_each = is_by_hand(context.run) and not is_of_behind(context.run)
+        answers = Answers(settings, feed, context, is_to_each=is_to_each)
         for views, of in parts_of(feed, names, keys, known):
             yield from answers.to(
                 refresh_gold(settings, feed, views=views, keys=of, full_refresh=is_whole, lend=lend)

@@ -87,8 +87,9 @@ class Answers:
         events, told = [], ToldColumns()
         for scope, name in sorted(refreshed | current):
             view = self._views[name]
+            table, is_partition = self._feed.gold_table(view, scope), scope != EVERY_KEY
             metadata: Metadata = done.get(scope) or {
-                **table_metadata(lake, self._feed.gold_table(view, scope), words.of(view)),
+                **table_metadata(lake, table, words.of(view), is_partition=is_partition),
                 REFRESH: dg.MetadataValue.text("up to date"),
                 WHY: dg.MetadataValue.text("what it reads has not changed since it was computed"),
             }

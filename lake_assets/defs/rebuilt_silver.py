@@ -69,7 +69,7 @@ def rebuilt_silver(
 def silver_metadata(settings: Settings, feed: Feed, key: str) -> Metadata:
     """A key's table as it is now."""
     made = in_words(noted_columns_of(settings, feed, key))
-    return table_metadata(lake_of(settings), feed.silver_table(key), made)
+    return table_metadata(lake_of(settings), feed.silver_table(key), made, is_partition=True)
 
 
 def rebuilt_metadata(feed: Feed, key: str, done: Sequence[Redone]) -> Metadata:

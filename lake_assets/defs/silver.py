@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from lake_assets.defs.checks import MAX_RUNTIME_S, keys_asked_for
+from lake_assets.defs.code_references import code_references
 from lake_assets.defs.column_lineage import lineage_metadata
 from lake_assets.defs.hand_runs import limit_runtime, spark_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
@@ -26,6 +27,7 @@ from lake_assets.defs.processes import note_process
 from lake_assets.defs.rebuilt_silver import rebuilt_silver
 from lake_assets.defs.recounts import recounted
 from lake_assets.delta.catalog import keys_of
+from lake_assets.delta.column_types import column_types
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
@@ -73,6 +75,7 @@ def _silver(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> list[dg.As
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
     made = noted_columns(settings, feed)
+    names = [column.name for column in column_types(lake_of(settings), example)]
     several = feed.payload.subjects
     spec = dg.AssetSpec(
         silver_key(settings, feed),
@@ -85,12 +88,13 @@ def _silver(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> list[dg.As
         description="Decoded, typed, append-only events: one table a key"
         + (f", {feed.deduplicate}." if feed.deduplicate else ".")
         + " The streams write them as rows come in. Materialize derives the partitions again from "
-        "bronze, while the streams go on.",
+        "bronze, while they go on.",
         kinds={"delta", "spark"},
         owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake_of(settings), pattern, example, in_words(made)),
-            **lineage_metadata(settings, feed, made),
+            **lineage_metadata(settings, feed, made, names),
+            **code_references(settings, feed),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
             **({"transform": feed.transform} if feed.transform else {}),
             **({"subjects": dg.MetadataValue.text(several.label)} if several else {}),
@@ -107,7 +111,10 @@ def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
         description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
         kinds={"delta", "spark"},
         owners=settings.dagster.owners,
-        metadata=declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
+        metadata={
+            **declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
+            **code_references(settings, feed),
+        },
     )
 
 
