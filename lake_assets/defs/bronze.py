@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from lake_assets.defs.code_references import code_references
 from lake_assets.defs.freshness import freshness_policy
 from lake_assets.defs.gap_check import gap_check
 from lake_assets.defs.keys import bronze_key, group_of
@@ -39,6 +40,9 @@ def _bronze(settings: Settings, feed: Feed, sources: Sequence[dg.AssetKey]) -> d
         ),
         kinds={"delta", "spark"},
         owners=settings.dagster.owners,
-        metadata=declared_metadata(lake_of(settings), bronze_of(feed.feed)),
+        metadata={
+            **declared_metadata(lake_of(settings), bronze_of(feed.feed)),
+            **code_references(settings, feed),
+        },
         freshness_policy=freshness_policy(settings, [feed]),
     )
