@@ -57,7 +57,9 @@ def validate(
 def _show(report: Report) -> None:
     for one in report.found:
         error = one.error
-        place = ":".join(str(part) for part in (_near(error.file), error.line, error.column) if part)
+        place = ":".join(
+            str(part) for part in (_near(error.file), error.line, error.column) if part
+        )
         colour = "yellow" if one.is_warning else "red"
         kind = "warning" if one.is_warning else "error"
         said = f"{error.fact}. {error.next_step}"

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.document import Loc
+from lake_assets.gold.sql_view import stored_columns
 from lake_assets.model.exact_measures import split_exact
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
@@ -23,6 +24,7 @@ from lake_assets.model.gold_views import WINDOW_END, WINDOW_START, GoldView
 from lake_assets.model.queries import QuerySource, with_names
 from lake_assets.model.sinks import CHANGE
 from lake_assets.model.transforms import ELEMENT, generators_in
+from lake_assets.silver.computed_columns import kind_without_keys
 from lake_assets.silver.expectation_marks import reading_of
 from lake_assets.silver.layouts import table_columns
 from lake_assets.silver.selection import no_rows, select
@@ -90,27 +92,35 @@ class _Tables:
         decoded = self.judged.known.own.schema
         if decoded is None or self.judged.known.own.decoded.is_open:
             return
-        frame = no_rows(self.session, decoded)
         # Where one makes rows of elements, the others read what it makes: only all can be asked.
         alone = not generators_in(self.feed.select)
         items = [text for text in self.texts if alone and text.over is Over.DECODED]
-        with without_ansi(self.session):
-            verdicts = dict(_each(frame, items))
+        verdicts = {tuple(one.loc): _item(self.session, decoded, one) for one in items}
+        yield from verdicts.items()
+        if any(verdicts.values()):
+            return
+        common = decoded
+        if self.feed.select:
+            try:
+                common = _selected(self.session, self.feed, decoded, self.feed.select)
+            except FeedError as problem:
+                yield ("select",), _told(("select",), problem)
+                return
+        items = [text for text in self.texts if text.over is Over.COMMON]
+        verdicts = {tuple(one.loc): _item(self.session, common, one) for one in items}
         yield from verdicts.items()
         if any(verdicts.values()):
             return
         try:
-            self.selected = _selected(self.session, self.feed, decoded)
+            self.selected = _of_all_keys(self.session, self.feed, common)
         except FeedError as problem:
-            at = "selects" if "key" in problem.thing else "select"
-            yield (at,), Problem((at,), problem.fact, problem.next_step)
+            yield ("selects",), _told(("selects",), problem)
             return
         origin = origin_of(self.feed)
         try:
             columns = table_columns(self.selected, origin, self.feed.layout_of("").partition_by)
         except FeedError as problem:
-            at = "partition_by"
-            yield (at,), Problem((at,), problem.fact, problem.next_step)
+            yield ("partition_by",), _told(("partition_by",), problem)
             return
         self.silver = no_rows(self.session, columns.remove_metadata())
         yield from self._of_selected()
@@ -123,8 +133,9 @@ class _Tables:
                 continue
             with without_ansi(self.session):
                 verdict = _single(frame, text)
-            if verdict is None and text.kind is Kind.CONDITION:
-                verdict = self._condition(text)
+            if verdict is None:
+                is_condition = text.kind is Kind.CONDITION
+                verdict = self._condition(text) if is_condition else self._route(text)
             yield tuple(text.loc), verdict
 
     def _condition(self, text: Text) -> Problem | None:
@@ -135,6 +146,18 @@ class _Tables:
         except FeedError as problem:
             return Problem(text.loc, problem.fact, problem.next_step)
         return None
+
+    def _route(self, text: Text) -> Problem | None:
+        """What of a route is none, though it compiles."""
+        assert self.selected is not None  # noqa: S101 - as above
+        item = f"({text.sql}\n) as route"
+        try:
+            made = select(self.session, self.feed.feed, self.selected, [item])
+        except FeedError as problem:
+            return _told(text.loc, problem)
+        kind = kind_without_keys(made.outputs[0].kind)
+        fact = f"is {kind}, which holds no keys"
+        return Problem(text.loc, fact, "Make it text: cast(… as string)") if kind else None
 
     def of_sinks(
         self, views: Mapping[tuple[str, str], DataFrame]
@@ -153,22 +176,46 @@ class _Tables:
                 yield tuple(text.loc), _single(frame, text)
 
 
-def _selected(session: SparkSession, feed: Feed, decoded: pa.Schema) -> pa.Schema:
-    """The columns that `select`, and then those of keys, make of the decoded ones."""
-    columns = decoded
-    if feed.select:
-        made = select(session, feed.feed, decoded, feed.select)
-        columns = pa.schema([pa.field(one.name, one.kind) for one in made.outputs])
-        if made.explosion is not None and ELEMENT not in columns.names:
-            columns = columns.append(pa.field(ELEMENT, pa.int32()))
+def _told(loc: Loc, problem: FeedError) -> Problem:
+    """What the streams would say of a part of a feed."""
+    cause = problem.__cause__
+    if isinstance(cause, PySparkException):
+        fault = fault_of(cause, "")
+        return Problem(loc, fault.fact, fault.next_step)
+    return Problem(loc, problem.fact, problem.next_step)
+
+
+def _item(session: SparkSession, columns: pa.Schema, text: Text) -> Problem | None:
+    """What is wrong with one item of a select, by itself."""
+    try:
+        select(session, "", columns, [text.sql])
+    except FeedError as problem:
+        cause = problem.__cause__
+        if isinstance(cause, PySparkException):
+            return _problem(text.loc, text, fault_of(cause, text.sql))
+        return Problem(text.loc, problem.fact, problem.next_step)
+    return None
+
+
+def _selected(
+    session: SparkSession, feed: Feed, columns: pa.Schema, items: Sequence[str]
+) -> pa.Schema:
+    """The columns that items make of others."""
+    made = select(session, feed.feed, columns, items)
+    found = pa.schema([pa.field(one.name, one.kind) for one in made.outputs])
+    has_elements = made.explosion is not None and ELEMENT not in found.names
+    return found.append(pa.field(ELEMENT, pa.int32())) if has_elements else found
+
+
+def _of_all_keys(session: SparkSession, feed: Feed, common: pa.Schema) -> pa.Schema:
+    """The columns of the tables of all keys."""
     if not feed.selects:
-        return columns
-    found = list(columns) if feed.has_other_keys else []
-    for key, items in feed.selects.items():
-        thing = f"select of key {key!r} of feed {feed.feed!r}"
-        made = select(session, feed.feed, columns, items, thing=thing)
+        return common
+    found = list(common) if feed.has_other_keys else []
+    for items in feed.selects.values():
         names = {one.name for one in found}
-        found += [pa.field(o.name, o.kind) for o in made.outputs if o.name not in names]
+        made = _selected(session, feed, common, items)
+        found += [one for one in made if one.name not in names]
     return pa.schema(found)
 
 
@@ -182,23 +229,18 @@ def _with_texts(frame: DataFrame | None, names: Sequence[str]) -> DataFrame | No
     return frame
 
 
-def _each(frame: DataFrame, texts: Sequence[Text]) -> Iterator[tuple[Loc, Problem | None]]:
-    for text in texts:
-        yield tuple(text.loc), _single(frame, text)
-
-
 def _single(frame: DataFrame, text: Text) -> Problem | None:
-    """What is wrong with an expression over rows; None if it compiles."""
+    """What is wrong with an expression over rows; None if it compiles.
+
+    In brackets: Spark would take a word behind it for its name.
+    """
     try:
-        if text.kind is Kind.ITEM:
-            frame.selectExpr(text.sql)
-        else:
-            kind = frame.select(F.expr(text.sql)).schema[0].dataType.simpleString()
-            if text.kind is Kind.CONDITION and kind != "boolean":
-                fact = f"is of type {kind}, and no condition"
-                return Problem(text.loc, fact, "Compare it with something: player <> ''")
+        kind = frame.select(F.expr(f"({text.sql}\n)")).schema[0].dataType.simpleString()
     except PySparkException as problem:
-        return _problem(text.loc, text, fault_of(problem, text.sql))
+        return _problem(text.loc, text, fault_of(problem, text.sql, behind=1))
+    if text.kind is Kind.CONDITION and kind != "boolean":
+        fact = f"is of type {kind}, and no condition"
+        return Problem(text.loc, fact, "Compare it with something: player <> ''")
     return None
 
 
@@ -258,13 +300,15 @@ class _View:
 
     def _aggregate(self, silver: DataFrame, text: Text) -> Problem | None:
         try:
-            silver.groupBy(F.lit(1).alias("#one")).agg(F.expr(text.sql).alias("value"))
+            grouped = silver.groupBy(F.lit(1).alias("#one"))
+            grouped.agg(F.expr(f"({text.sql}\n)").alias("value"))
         except PySparkException as problem:
-            fault = fault_of(problem, text.sql)
+            fault = fault_of(problem, text.sql, behind=1)
             condition = problem.getCondition() or ""
             if condition.startswith(("MISSING_AGGREGATION", "MISSING_GROUP_BY")):
                 fact = "is no aggregate: a group has many rows, and it is a value of each"
-                fault = Fault(0, len(text.sql), fact, f"Write max({text.sql}), or make it a key")
+                step = "Put an aggregate around it, such as max(…), or make it a key"
+                fault = Fault(0, len(text.sql), fact, step)
             return _problem(text.loc, text, fault)
         return None
 
@@ -312,6 +356,10 @@ class _View:
                 self._plain(fault.next_step, names),
             )
             return _problem(text.loc, text, fault), None, True
+        try:
+            stored_columns("", found)
+        except FeedError as problem:
+            return Problem(text.loc, problem.fact, problem.next_step), None, True
         return None, found, True
 
     def _plain(self, words: str, names: Mapping[QuerySource, str]) -> str:
