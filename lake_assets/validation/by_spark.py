@@ -6,45 +6,28 @@ tell the nearest right name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from lake_assets.errors import FeedError
 from lake_assets.feeds.document import Loc
-from lake_assets.model.exact_measures import split_exact
-from lake_assets.model.expectations import Expectation
-from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import origin_of
-from lake_assets.model.gold_views import WINDOW_END, WINDOW_START, GoldView
-from lake_assets.model.queries import QuerySource, with_names
-from lake_assets.model.sinks import CHANGE
-from lake_assets.model.transforms import ELEMENT, generators_in
-from lake_assets.silver.expectation_marks import reading_of
-from lake_assets.silver.layouts import table_columns
-from lake_assets.silver.selection import no_rows, select
-from lake_assets.spark.conditions import without_ansi
+from lake_assets.model.gold_views import GoldView
 from lake_assets.validation.quick import Problem
+from lake_assets.validation.rows_by_spark import RowsOfFeed
 from lake_assets.validation.run import Judged
-from lake_assets.validation.spark_words import fault_of
-from lake_assets.validation.sql_text import Fault, Kind
-from lake_assets.validation.texts import Over, Text
+from lake_assets.validation.views_by_spark import ViewOfFeed
 
 
 def judge_by_spark(
     session: SparkSession, judged: Sequence[Judged]
 ) -> Mapping[str, Sequence[Problem]]:
     """By feed, what is wrong with it after all."""
-    tables = {one.file.feed.feed: _Tables(session, one) for one in judged}
+    tables = {one.file.feed.feed: RowsOfFeed(session, one) for one in judged}
     views: dict[tuple[str, str], DataFrame] = {}
     verdicts: dict[str, dict[Loc, Problem | None]] = {}
     for name, one in tables.items():
         verdicts[name] = dict(one.rows())
     for name, view in _in_order(judged):
-        verdicts[name] |= dict(_View(tables, views, name, view).verdicts())
+        verdicts[name] |= dict(ViewOfFeed(tables, views, name, view).verdicts())
     for name, one in tables.items():
         verdicts[name] |= dict(one.of_sinks(views))
     return {
@@ -60,146 +43,6 @@ def _together(
     told = {tuple(one.loc) for one in kept}
     new = [one for loc, one in verdicts.items() if one is not None and loc not in told]
     return [*kept, *new]
-
-
-def _problem(loc: Loc, text: Text, fault: Fault) -> Problem:
-    is_whole = fault.end - fault.start >= len(text.sql)
-    start, end = (0, 0) if is_whole else (fault.start + text.skipped, fault.end + text.skipped)
-    return Problem(loc, fault.fact, fault.next_step, start, end)
-
-
-@dataclass(slots=True)
-class _Tables:
-    """The rows of one feed at each stage; none where they are not known."""
-
-    session: SparkSession
-    judged: Judged
-    selected: pa.Schema | None = None
-    silver: DataFrame | None = None
-    texts: Sequence[Text] = field(default=())
-
-    def __post_init__(self) -> None:
-        self.texts = tuple(self.judged.declared.texts())
-
-    @property
-    def feed(self) -> Feed:
-        return self.judged.file.feed
-
-    def rows(self) -> Iterator[tuple[Loc, Problem | None]]:
-        """Verdicts of what is of single rows, on their way to silver."""
-        decoded = self.judged.known.own.schema
-        if decoded is None or self.judged.known.own.decoded.is_open:
-            return
-        frame = no_rows(self.session, decoded)
-        # Where one makes rows of elements, the others read what it makes: only all can be asked.
-        alone = not generators_in(self.feed.select)
-        items = [text for text in self.texts if alone and text.over is Over.DECODED]
-        with without_ansi(self.session):
-            verdicts = dict(_each(frame, items))
-        yield from verdicts.items()
-        if any(verdicts.values()):
-            return
-        try:
-            self.selected = _selected(self.session, self.feed, decoded)
-        except FeedError as problem:
-            at = "selects" if "key" in problem.thing else "select"
-            yield (at,), Problem((at,), problem.fact, problem.next_step)
-            return
-        origin = origin_of(self.feed)
-        try:
-            columns = table_columns(self.selected, origin, self.feed.layout_of("").partition_by)
-        except FeedError as problem:
-            at = "partition_by"
-            yield (at,), Problem((at,), problem.fact, problem.next_step)
-            return
-        self.silver = no_rows(self.session, columns.remove_metadata())
-        yield from self._of_selected()
-
-    def _of_selected(self) -> Iterator[tuple[Loc, Problem | None]]:
-        assert self.selected is not None  # noqa: S101 - just made
-        frame = no_rows(self.session, self.selected)
-        for text in self.texts:
-            if text.over is not Over.SELECTED:
-                continue
-            with without_ansi(self.session):
-                verdict = _single(frame, text)
-            if verdict is None and text.kind is Kind.CONDITION:
-                verdict = self._condition(text)
-            yield tuple(text.loc), verdict
-
-    def _condition(self, text: Text) -> Problem | None:
-        """What of a condition is not one, though it compiles."""
-        assert self.selected is not None  # noqa: S101 - as above
-        try:
-            reading_of(self.session, self.selected, [Expectation(name="asked", sql=text.sql)])
-        except FeedError as problem:
-            return Problem(text.loc, problem.fact, problem.next_step)
-        return None
-
-    def of_sinks(
-        self, views: Mapping[tuple[str, str], DataFrame]
-    ) -> Iterator[tuple[Loc, Problem | None]]:
-        """Verdicts of what sinks send."""
-        for text in self.texts:
-            if text.loc[0] != "sinks":
-                continue
-            frame = self.silver
-            if text.over is Over.VIEW:
-                key, frame = self.feed.view_key_column, views.get((self.feed.feed, text.view))
-                frame = _with_texts(frame, [CHANGE, *([key] if key else [])])
-            if frame is None:
-                continue
-            with without_ansi(self.session):
-                yield tuple(text.loc), _single(frame, text)
-
-
-def _selected(session: SparkSession, feed: Feed, decoded: pa.Schema) -> pa.Schema:
-    """The columns that `select`, and then those of keys, make of the decoded ones."""
-    columns = decoded
-    if feed.select:
-        made = select(session, feed.feed, decoded, feed.select)
-        columns = pa.schema([pa.field(one.name, one.kind) for one in made.outputs])
-        if made.explosion is not None and ELEMENT not in columns.names:
-            columns = columns.append(pa.field(ELEMENT, pa.int32()))
-    if not feed.selects:
-        return columns
-    found = list(columns) if feed.has_other_keys else []
-    for key, items in feed.selects.items():
-        thing = f"select of key {key!r} of feed {feed.feed!r}"
-        made = select(session, feed.feed, columns, items, thing=thing)
-        names = {one.name for one in found}
-        found += [pa.field(o.name, o.kind) for o in made.outputs if o.name not in names]
-    return pa.schema(found)
-
-
-def _with_texts(frame: DataFrame | None, names: Sequence[str]) -> DataFrame | None:
-    """Rows with further columns of texts, unless they have them."""
-    if frame is None:
-        return None
-    for name in names:
-        if name not in frame.columns:
-            frame = frame.withColumn(name, F.lit("").cast("string"))
-    return frame
-
-
-def _each(frame: DataFrame, texts: Sequence[Text]) -> Iterator[tuple[Loc, Problem | None]]:
-    for text in texts:
-        yield tuple(text.loc), _single(frame, text)
-
-
-def _single(frame: DataFrame, text: Text) -> Problem | None:
-    """What is wrong with an expression over rows; None if it compiles."""
-    try:
-        if text.kind is Kind.ITEM:
-            frame.selectExpr(text.sql)
-        else:
-            kind = frame.select(F.expr(text.sql)).schema[0].dataType.simpleString()
-            if text.kind is Kind.CONDITION and kind != "boolean":
-                fact = f"is of type {kind}, and no condition"
-                return Problem(text.loc, fact, "Compare it with something: player <> ''")
-    except PySparkException as problem:
-        return _problem(text.loc, text, fault_of(problem, text.sql))
-    return None
 
 
 def _in_order(judged: Sequence[Judged]) -> Iterator[tuple[str, GoldView]]:
@@ -218,120 +61,3 @@ def _in_order(judged: Sequence[Judged]) -> Iterator[tuple[str, GoldView]]:
         yield from ready
         done |= {(name, view.name) for name, view in ready}
         left = [one for one in left if (one[0], one[1].name) not in done]
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """One view of a feed; what it gives is put among `views`."""
-
-    tables: Mapping[str, _Tables]
-    views: dict[tuple[str, str], DataFrame]
-    feed: str
-    view: GoldView
-
-    def verdicts(self) -> Iterator[tuple[Loc, Problem | None]]:
-        """Of all its texts."""
-        own = self.tables[self.feed]
-        texts = [one for one in own.texts if one.loc[0] == "gold" and self._is_mine(one)]
-        silver = own.silver
-        made = None
-        for text in (one for one in texts if one.over is Over.SILVER):
-            if text.kind is Kind.QUERY:
-                verdict, made, is_known = self._query(text)
-                if is_known:
-                    yield tuple(text.loc), verdict
-            elif silver is not None:
-                verdict = self._aggregate(silver, text) if text.kind is Kind.AGGREGATE else None
-                yield tuple(text.loc), verdict or _single_value(silver, text)
-        if self.view.sql is None and silver is not None:
-            made = self._grouped(silver)
-        if made is None:
-            return
-        self.views[self.feed, self.view.name] = made
-        for text in (one for one in texts if one.over is Over.VIEW):
-            yield tuple(text.loc), _single(made, text)
-
-    def _is_mine(self, text: Text) -> bool:
-        place = text.loc[1]
-        name = self.tables[self.feed].judged.declared.at(("gold", place, "name"))
-        return self.view.name in (text.view, name)
-
-    def _aggregate(self, silver: DataFrame, text: Text) -> Problem | None:
-        try:
-            silver.groupBy(F.lit(1).alias("#one")).agg(F.expr(text.sql).alias("value"))
-        except PySparkException as problem:
-            fault = fault_of(problem, text.sql)
-            condition = problem.getCondition() or ""
-            if condition.startswith(("MISSING_AGGREGATION", "MISSING_GROUP_BY")):
-                fact = "is no aggregate: a group has many rows, and it is a value of each"
-                fault = Fault(0, len(text.sql), fact, f"Write max({text.sql}), or make it a key")
-            return _problem(text.loc, text, fault)
-        return None
-
-    def _grouped(self, silver: DataFrame) -> DataFrame | None:
-        """The rows of a view of keys and measures, or of a keyed one."""
-        view = self.view
-        try:
-            if view.keyed is not None:
-                left_out = view.keyed.except_columns
-                start = F.expr(view.keyed.order_value)
-                made = silver.withColumn("__start_at", start).withColumn("__end_at", start)
-                return made.drop(*left_out)
-            keys = [F.expr(sql).alias(name) for name, sql in view.key_expressions.items()]
-            measures = [F.expr(split_exact(s)[0]).alias(n) for n, s in view.measures.items()]
-            made = silver.groupBy(*keys).agg(*measures)
-            if view.windows is not None:
-                for name in (WINDOW_END, WINDOW_START):
-                    made = made.withColumn(name, F.lit(None).cast("timestamp"))
-        except PySparkException:
-            return None  # which is told of the text that it is of
-        return made
-
-    def _query(self, text: Text) -> tuple[Problem | None, DataFrame | None, bool]:
-        """What is wrong with a query, what it gives, and whether all that it reads is known."""
-        rows = {source: self._rows(source) for source in self.view.sources}
-        own = self.tables[self.feed].session.newSession()
-        names = {}
-        for index, (source, frame) in enumerate(rows.items()):
-            if frame is None:
-                return None, None, False
-            names[source] = f"_source_{index}"
-            copied = own.createDataFrame(own.sparkContext.emptyRDD(), frame.schema)
-            copied.createOrReplaceTempView(names[source])
-        sql = with_names(text.sql, names)
-        try:
-            found = own.sql(sql)
-        except PySparkException as problem:
-            fault = fault_of(problem, sql)
-            piece = sql[fault.start : fault.end]
-            start = text.sql.find(piece) if piece != sql else -1
-            fault = Fault(
-                max(start, 0),
-                start + len(piece) if start >= 0 else len(text.sql),
-                self._plain(fault.fact, names),
-                self._plain(fault.next_step, names),
-            )
-            return _problem(text.loc, text, fault), None, True
-        return None, found, True
-
-    def _plain(self, words: str, names: Mapping[QuerySource, str]) -> str:
-        """Words with the names that the query has for its tables."""
-        for source, name in names.items():
-            words = words.replace(f"{name}.", "").replace(name, str(source))
-        return words
-
-    def _rows(self, source: QuerySource) -> DataFrame | None:
-        if source.external:
-            return None
-        whose = self.tables.get(source.feed or self.feed)
-        if whose is None or not source.view:
-            return None if whose is None else whose.silver
-        found = self.views.get((whose.feed.feed, source.view))
-        key = whose.feed.view_key_column
-        view = whose.feed.view(source.view)
-        is_all = not source.is_of_key and not view.is_over_all
-        return _with_texts(found, [key] if is_all and key else [])
-
-
-def _single_value(silver: DataFrame, text: Text) -> Problem | None:
-    return None if text.kind is Kind.AGGREGATE else _single(silver, text)

@@ -66,6 +66,9 @@ class FeedColumns:
     items: Columns
     """What items of `select` may read: also what one of them makes of each element of an array."""
 
+    common: Columns
+    """What `select` gave, before what keys select of it."""
+
     selected: Columns
     """What `select` makes of these; rows are routed and judged by them."""
 
@@ -90,10 +93,12 @@ def columns_of(settings: Settings, endpoints: Endpoints | None, feed: Feed) -> F
     schema, why = _decoded(settings, endpoints, feed)
     is_open = schema is None or (feed.payload.grows and feed.transform is None)
     decoded = UNKNOWN if schema is None else Columns.of(schema, is_open=is_open)
-    selected = _selected(feed, decoded)
+    common = _common(feed, decoded)
+    selected = _selected(feed, common)
     return FeedColumns(
         decoded=decoded,
         items=_with_elements(feed, decoded),
+        common=common,
         selected=selected,
         silver=selected.and_(*_of_tables(feed)),
         schema=schema,
@@ -146,11 +151,13 @@ def _with_elements(feed: Feed, decoded: Columns) -> Columns:
     return Columns({**decoded.types, **names.types}, decoded.is_open or names.is_open)
 
 
-def _selected(feed: Feed, decoded: Columns) -> Columns:
-    """What rows have once `select` is done, in the table of any key."""
+def _common(feed: Feed, decoded: Columns) -> Columns:
     common = names_selected(feed.select, decoded)
-    if generators_in(feed.select):
-        common = common.and_(ELEMENT)
+    return common.and_(ELEMENT) if generators_in(feed.select) else common
+
+
+def _selected(feed: Feed, common: Columns) -> Columns:
+    """What rows have once all is selected, in the table of any key."""
     if not feed.selects:
         return common
     kinds = [names_selected(items, common) for items in feed.selects.values()]

@@ -3,7 +3,7 @@
 Takes no server and no Spark. Types, numbers of arguments and what is grouped are `by_spark`'s.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -12,7 +12,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lake_assets.feeds.document import Loc
+from lake_assets.formats.schema_merge import in_words
 from lake_assets.model.sinks import CHANGE
+from lake_assets.parquet.partitioning import can_partition
 from lake_assets.validation.columns import UNKNOWN, Columns, FeedColumns
 from lake_assets.validation.functions import known_functions
 from lake_assets.validation.query_columns import unresolved_in_query
@@ -23,9 +25,10 @@ from lake_assets.validation.sql_text import (
     Read,
     calls_in,
     is_word_of_sql,
+    nearest,
     parse_text,
 )
-from lake_assets.validation.texts import Declared, Name, Over, Text
+from lake_assets.validation.texts import Declared, Name, Over, Text, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Known:
         """Those that something is over."""
         stages = {
             Over.DECODED: self.own.items,
-            Over.COMMON: UNKNOWN,
+            Over.COMMON: self.own.common,
             Over.SELECTED: self.own.selected,
             Over.SILVER: self.own.silver,
         }
@@ -154,13 +157,6 @@ _WORDS = ("and", "between", "case", "distinct", "else", "false", "filter", "like
 """Of SQL, which may be misspelt."""
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The one that is written most alike, if one is."""
-    by_lower = {one.lower(): one for one in names}
-    close = get_close_matches(name.lower(), by_lower, n=1)
-    return by_lower[close[0]] if close else None
-
-
 def _there(names: Sequence[str]) -> str:
     own = [name for name in names if not name.startswith("_")]
     more = f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
@@ -217,11 +213,31 @@ class _Tables:
 
 def _name(name: Name, columns: Columns) -> Iterator[Problem]:
     path = name.name
-    if columns.is_open or columns.find(path) is not None:
+    if (found := columns.find(path)) is not None:
+        kind = columns.types[found]
+        if kind is not None and not _FITS[name.wanted](kind):
+            fact = f"`{path}` is {in_words(kind)}, and {_WANTS[name.wanted]}"
+            yield Problem(name.loc, fact, "Name another column, or cast it in `select`")
+        return
+    if columns.is_open:
         return
     meant = nearest(path, columns.types)
     step = f"Write `{meant}`" if meant else _there(list(columns.types))
     yield Problem(name.loc, f"there is no column `{path}`", step)
+
+
+_FITS: Mapping[Wanted, Callable[[pa.DataType], bool]] = {
+    Wanted.ANY: lambda _: True,
+    Wanted.TIME: pa.types.is_timestamp,
+    Wanted.TEXT: pa.types.is_string,
+    Wanted.PARTITION: can_partition,
+}
+
+_WANTS = {
+    Wanted.TIME: "it must be a timestamp",
+    Wanted.TEXT: "only text is hidden",
+    Wanted.PARTITION: "no table is partitioned by such values",
+}
 
 
 def _keys(declared: Declared) -> Iterator[Problem]:

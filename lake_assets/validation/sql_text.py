@@ -4,8 +4,9 @@ sqlglot reads it, which knows where each word is. It is no judge of Spark's SQL:
 Spark may refuse, and the other way round; `by_spark` has the last word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
@@ -186,3 +187,10 @@ def is_word_of_sql(name: str, *, is_argument: bool) -> bool:
         is_argument: whether it is one of a function.
     """
     return name in _WITHOUT_BRACKETS or (is_argument and name in _UNITS)
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The one that is written most alike, if one is."""
+    by_lower = {one.lower(): one for one in names}
+    close = get_close_matches(name.lower(), by_lower, n=1)
+    return by_lower[close[0]] if close else None

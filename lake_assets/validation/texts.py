@@ -28,6 +28,15 @@ class Over(StrEnum):
     VIEW = "view"
 
 
+class Wanted(StrEnum):
+    """Of which type a column must be."""
+
+    ANY = "any"
+    TIME = "timestamp"
+    TEXT = "string"
+    PARTITION = "partition"  # of few values that a table can be partitioned by
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Text:
     """A text of SQL."""
@@ -51,6 +60,7 @@ class Name:
     name: str
     over: Over
     view: str = ""
+    wanted: Wanted = Wanted.ANY
 
 
 class Declared:
@@ -98,9 +108,9 @@ class Declared:
             yield from self._deduplicated()
             for key, layout in feed.layouts.items():
                 yield from _layout_names(("layouts", key), layout)
-        yield from (Name(loc=("mask", n), name=n, over=Over.SELECTED) for n in feed.mask)
+        yield from _mask_names(("mask",), feed.mask)
         for key, mask in feed.masks.items():
-            yield from (Name(loc=("masks", key, n), name=n, over=Over.SELECTED) for n in mask)
+            yield from _mask_names(("masks", key), mask)
         for place, check in self._named("checks", feed.checks):
             yield from _check_names(("checks", place), check, Over.SILVER, "")
         if feed.keyed is not None:
@@ -115,7 +125,8 @@ class Declared:
         for place, name in enumerate(told.key):
             yield Name(loc=("deduplicate", "key", place), name=name, over=Over.SILVER)
         if told.time:
-            yield Name(loc=("deduplicate", "time"), name=told.time, over=Over.SILVER)
+            at: Loc = ("deduplicate", "time")
+            yield Name(loc=at, name=told.time, over=Over.SILVER, wanted=Wanted.TIME)
 
     def named_keys(self) -> Iterator[tuple[Loc, str]]:
         """Keys that something is of, and that the model has not compared with routes."""
@@ -195,7 +206,9 @@ class Declared:
 
     def _names_of_view(self, loc: Loc, view: GoldView) -> Iterator[Name]:
         if view.windows is not None:
-            yield Name(loc=(*loc, "windows", "time"), name=view.windows.time, over=Over.SILVER)
+            at: Loc = (*loc, "windows", "time")
+            time = view.windows.time
+            yield Name(loc=at, name=time, over=Over.SILVER, wanted=Wanted.TIME)
         if view.keyed is not None:
             yield from _keyed_names((*loc, "keyed"), view.keyed)
         if view.columns is None:  # else `feeds.facts` has compared them
@@ -227,15 +240,23 @@ def _keyed_names(loc: Loc, keyed: Any) -> Iterator[Name]:  # noqa: ANN401 - as a
             yield Name(loc=(*loc, field, place), name=name, over=Over.SILVER)
 
 
+def _mask_names(loc: Loc, mask: Mapping[str, Any]) -> Iterator[Name]:
+    for name in mask:
+        yield Name(loc=(*loc, name), name=name, over=Over.SELECTED, wanted=Wanted.TEXT)
+
+
 def _layout_names(loc: Loc, layout: Any) -> Iterator[Name]:  # noqa: ANN401 - of a feed or a key
     for column in partition_columns(layout.partition_by or {}):
-        yield Name(loc=(*loc, "partition_by", column.name), name=column.source, over=Over.SELECTED)
+        of = (*loc, "partition_by", column.name)
+        wanted = Wanted.TIME if column.is_day else Wanted.PARTITION
+        yield Name(loc=of, name=column.source, over=Over.SELECTED, wanted=wanted)
     for field in ("cluster_by", "bloom_filters"):
         for place, name in enumerate(getattr(layout, field) or ()):
             yield Name(loc=(*loc, field, place), name=name, over=Over.SILVER)
     if layout.retention is not None and layout.retention.column:
         at = (*loc, "retention", "column")
-        yield Name(loc=at, name=layout.retention.column, over=Over.SILVER)
+        column_of_age = layout.retention.column
+        yield Name(loc=at, name=column_of_age, over=Over.SILVER, wanted=Wanted.TIME)
 
 
 def _check_names(loc: Loc, check: DatasetCheck, over: Over, view: str) -> Iterator[Name]:
@@ -244,7 +265,8 @@ def _check_names(loc: Loc, check: DatasetCheck, over: Over, view: str) -> Iterat
             yield Name(loc=(*loc, "unique", place), name=name, over=over, view=view)
     if check.freshness is not None:
         at: Loc = (*loc, "freshness", "column")
-        yield Name(loc=at, name=check.freshness.column, over=over, view=view)
+        column = check.freshness.column
+        yield Name(loc=at, name=column, over=over, view=view, wanted=Wanted.TIME)
     equals = getattr(check, "equals_source", None)
     if equals:
         yield Name(loc=(*loc, "equals_source"), name=equals, over=over, view=view)
