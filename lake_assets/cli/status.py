@@ -22,14 +22,14 @@ from lake_assets.cli.shared import (
 from lake_assets.model import checks
 from lake_assets.model.tables import in_words
 from lake_assets.settings.load import load_settings
-from lake_assets.supervision.lake_status import (
+from lake_assets.supervision.lake_status import lake_status
+from lake_assets.supervision.status_facts import (
     FeedStatus,
     LakeStatus,
     SinkStatus,
     StreamsState,
     StreamsStatus,
     ViewStatus,
-    lake_status,
 )
 
 _START = "Start them: `lake-assets stream`, or turn on Dagster's sensor `supervisor`"

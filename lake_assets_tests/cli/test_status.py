@@ -6,7 +6,7 @@ from lake_assets.cli.answer import ExitCode, code_of
 from lake_assets.cli.status import problems_of
 from lake_assets.model.checks import Severity
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
-from lake_assets.supervision.lake_status import (
+from lake_assets.supervision.status_facts import (
     CheckStatus,
     FeedStatus,
     LakeStatus,

@@ -5,7 +5,8 @@ import pytest
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.model.tables import bronze_of
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
-from lake_assets.supervision.lake_status import StreamsState, lake_status
+from lake_assets.supervision.lake_status import lake_status
+from lake_assets.supervision.status_facts import StreamsState
 from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
 from lake_assets_tests.sample import GAMES
 
