@@ -75,7 +75,8 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         option = getattr(error, "option_name", None)
         known = advice(words_of(words), option, error.format_message())
         if known is not None:
-            error = typer.BadParameter(known, ctx=getattr(error, "ctx", None))
+            error.message = known
+            vars(error)["possibilities"] = None  # which it would name besides
         rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
         step = f"See {program or 'its'} --help"
         problem = Problem(what="command line", fact=error.format_message(), next_step=step)

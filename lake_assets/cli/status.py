@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from humanfriendly import format_timespan
 from rich.filesize import decimal
 from rich.markup import escape
 from rich.table import Table
@@ -170,4 +169,11 @@ def _ago(at: datetime | None) -> str:
 
 
 def _time(seconds: float) -> str:
-    return str(format_timespan(round(seconds), max_units=2))
+    """Two units of it: `14 s`, `3 min 2 s`, `2 h 5 min`, `3 d 4 h`."""
+    left = round(seconds)
+    parts: list[str] = []
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        count, left = divmod(left, size)
+        if count or (size == 1 and not parts):
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])
