@@ -1,10 +1,14 @@
 """What holds for all commands; those that take part are found, not listed."""
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.core import TyperGroup
 
+from lake_assets.cli.answer import ExitCode, Problem, as_text
 from lake_assets.cli.lazy_commands import SUMMARIES, load
 from lake_assets_tests.commandline import answer_of, sparkless_here
 
@@ -115,3 +119,25 @@ def test_places_may_be_named_in_place_of_the_environment(settings, tmp_path):
     assert done.stdout == "nothing is kept of feed mine yet; run `lake-assets stream`\n"
     there = sparkless_here(settings, "tables", "--home", str(home), "--feeds", str(feeds))
     assert str(home) in there.stdout.replace("\n", "")
+
+
+def test_the_page_names_every_exit_code_and_who_asks():
+    page = (Path(__file__).parents[1] / "docs" / "commands.md").read_text()
+    codes = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
+    assert codes == {*ExitCode} | {130}
+    section = page.split("## What asks first")[1].split("## ")[0]
+    rows = re.findall(r"^\| (`[^|]*) \|[^|]*\| (yes|no)", section, re.MULTILINE)
+    told = {word: asks for words, asks in rows for word in re.findall(r"`([a-z ]+)", words)}
+    told = {name.split(" --")[0].strip(): asks for name, asks in told.items()}
+    asking = {command for command in _LEAVES if "--yes" in options(command)}
+    assert {name for name, asks in told.items() if asks == "yes"} == asking
+    assert {*told} == {command for command in _LEAVES if "--dry-run" in options(command)}
+
+
+def test_the_page_shows_the_shape_of_an_answer():
+    page = (Path(__file__).parents[1] / "docs" / "commands.md").read_text()
+    (shown,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    problem = Problem(
+        what="feed games, uno", fact="is left as it is: known fails", exit_code=ExitCode.BLOCKED
+    )
+    assert json.loads(as_text("refresh", [], [problem])) == json.loads(shown)

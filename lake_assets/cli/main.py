@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 from typer.rich_utils import rich_abort_error, rich_format_error
 
-from lake_assets.cli.answer import ExitCode, Problem, as_text, complain, exit_code_of
+from lake_assets.cli.answer import ExitCode, Problem, Severity, as_text, complain, exit_code_of
 from lake_assets.cli.former_names import advice
 from lake_assets.cli.lazy_commands import LazyCommands, words_of
 from lake_assets.errors import LakeAssetsError
@@ -60,6 +61,7 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
     this process was started.
     """
     words = [word for word in sys.argv[1:] if word != _VERBOSE]
+    _warn_of_unknown(words)
     try:
         code = commands(words, prog_name=program, standalone_mode=False)
     except LakeAssetsError as error:
@@ -73,7 +75,8 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         option = getattr(error, "option_name", None)
         known = advice(words_of(words), option, error.format_message())
         if known is not None:
-            error = typer.BadParameter(known, ctx=getattr(error, "ctx", None))
+            error.message = known
+            vars(error)["possibilities"] = None  # which it would name besides
         rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
         step = f"See {program or 'its'} --help"
         problem = Problem(what="command line", fact=error.format_message(), next_step=step)
@@ -83,6 +86,17 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
     else:
         sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+
+def _warn_of_unknown(words: Sequence[str]) -> None:
+    """Tell of variables that look like settings' and are none; what shows settings tells itself."""
+    if not words or words[0] in {"config", "doctor"} or {"-h", "--help", "--version"} & {*words}:
+        return
+    # Most of what a list of commands needs is quicker than this.
+    from lake_assets.settings.load import unknown_variables  # noqa: PLC0415
+
+    for error in unknown_variables():
+        complain(replace(Problem.of(error), severity=Severity.WARNING))
 
 
 def _end(words: Sequence[str], problems: Sequence[Problem], code: int) -> None:

@@ -12,6 +12,7 @@ from lake_assets.cli.answer import tell
 from lake_assets.cli.confirm import (
     DryRunOption,
     YesOption,
+    counted,
     ensure_confirmed,
     in_words,
     touched,
@@ -32,7 +33,7 @@ from lake_assets.cli.shared import (
     pick_feeds,
     with_silver,
 )
-from lake_assets.delta.catalog import keys_found, tables_of
+from lake_assets.delta.catalog import ensure_known, keys_found, tables_of
 from lake_assets.errors import UsageError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Refreshed
@@ -120,7 +121,7 @@ def rebuild(
         tell("rebuild", result, as_json=as_json, show=show)
         return
     if now:
-        what = f"{len(now):,} tables would be {_ENDS[layer]}"
+        what = f"{counted(len(now), 'table')} would be {_ENDS[layer]}"
         ensure_confirmed(what, in_words(now), yes=yes)
     if layer is RebuildLayer.SILVER:
         _silver(settings, feeds, key, (since, until), as_json=as_json)
@@ -163,7 +164,9 @@ def _tables(
         if layer is RebuildLayer.BRONZE:
             yield from tables_of(lake, feed)
             continue
-        chosen = [key for key in keys_found(lake, feed) if not keys or key in keys]
+        known = keys_found(lake, feed)
+        ensure_known(feed, known, keys or ())
+        chosen = [key for key in known if not keys or key in keys]
         if layer is RebuildLayer.SILVER:
             yield from map(feed.silver_table, chosen)
             continue
