@@ -10,7 +10,9 @@ from lake_assets_tests.e2e.runbook import Reader
 
 def send(reader: Reader, *events: str) -> None:
     """Send events to the page's topic, each as `game:player:coins`."""
-    made = [dict(zip(("game", "player", "coins"), event.split(":"), strict=True)) for event in events]
+    made = [
+        dict(zip(("game", "player", "coins"), event.split(":"), strict=True)) for event in events
+    ]
     values = [{**one, "coins": int(one["coins"]), "at": "2026-11-20T10:00:00Z"} for one in made]
     reader.topic.produce(*(json.dumps(value).encode() for value in values))
 

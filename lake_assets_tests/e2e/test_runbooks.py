@@ -34,7 +34,11 @@ def reader(settings, services, tmp_path):
     (tmp_path / "feeds").mkdir()
     kafka = KafkaSettings(bootstrap_servers=services.kafka)
     own = settings.model_copy(update={"feeds": tmp_path / "feeds", "kafka": kafka})
-    here = {"topic: plays": f"topic: {topic.name}", "plays/0": f"{topic.name}/0", "/data/": f"{tmp_path}/"}
+    here = {
+        "topic: plays": f"topic: {topic.name}",
+        "plays/0": f"{topic.name}/0",
+        "/data/": f"{tmp_path}/",
+    }
     reader = Reader(settings=own, folder=tmp_path, here=here, steps=STEPS, topic=topic)
     (tmp_path / "feeds" / "plays.yaml").write_text(reader.in_place(feed_of_the_runbooks()))
     return reader
