@@ -44,6 +44,10 @@ class SettingsError(_ThreePartError):
     """A setting or an environment variable has a value that cannot be used."""
 
 
+class UsageError(_ThreePartError):
+    """Options of a command do not go together, or one is missing; nothing was done."""
+
+
 class FeedError(_ThreePartError):
     """A feed's declaration cannot be used; `thing` is the file and the line or field."""
 

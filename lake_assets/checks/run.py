@@ -13,9 +13,8 @@ from lake_assets.checks.measure import measure
 from lake_assets.model.checks import GoldCheck, SilverCheck
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import CheckResult
-from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.spark.session import start_session
+from lake_assets.spark.lent_session import LendSpark, session_for
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 
@@ -36,8 +35,12 @@ class Asked:
     """By view."""
 
 
-def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult]:
-    """Evaluate checks; Spark is started if need be, and stopped.
+def run_checks(
+    settings: Settings, feed: Feed, asked: Asked, lend: LendSpark | None = None
+) -> list[CheckResult]:
+    """Evaluate checks, in the session that is lent, or in one that ends with them.
+
+    None is asked for, and Spark is not started, where logs tell all.
 
     Raises:
         FeedError: a check does not fit the columns of its table.
@@ -46,9 +49,7 @@ def run_checks(settings: Settings, feed: Feed, asked: Asked) -> list[CheckResult
     with ExitStack() as stack:
 
         def start() -> SparkSession:
-            session = start_session(settings, ensure_runtime(settings))
-            stack.callback(session.stop)
-            return session
+            return stack.enter_context(session_for(settings, lend))
 
         return evaluate(start, lake_of(settings), feed, asked)
 

@@ -4,7 +4,7 @@ Spark, Arrow and the Kafka client take seconds to import, and `--help` or `servi
 them. What a list of commands shows of each is therefore said here, and nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -96,3 +96,13 @@ def load(name: str) -> TyperCommand | TyperGroup:
     alone = typer.Typer(add_completion=False)
     alone.command(name)(getattr(module, name))
     return get_command(alone)  # type: ignore[return-value] # Typer's own, of its vendored Click
+
+
+def words_of(given: Sequence[str]) -> str:
+    """Which command the words of a command line name, such as `services status`."""
+    names = [word for word in given if not word.startswith("-")]
+    if not names or names[0] not in SUMMARIES:
+        return ""
+    found = load(names[0])
+    is_group = isinstance(found, TyperGroup) and names[1:] and names[1] in found.commands
+    return " ".join(names[:2] if is_group else names[:1])

@@ -1,14 +1,15 @@
 """The command line's entry point: one Typer app, one error handler."""
 
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from typer.rich_utils import rich_abort_error, rich_format_error
 
-from lake_assets.cli.console import stderr
-from lake_assets.cli.lazy_commands import LazyCommands
+from lake_assets.cli.answer import ExitCode, Problem, as_text, complain, exit_code_of
+from lake_assets.cli.lazy_commands import LazyCommands, words_of
 from lake_assets.errors import LakeAssetsError
 
 app = typer.Typer(
@@ -21,7 +22,7 @@ app = typer.Typer(
 )
 
 
-_VERBOSE = "--verbose"
+_VERBOSE, _JSON = "--verbose", "--json"
 
 
 def _tell_version(is_asked: bool) -> None:  # noqa: FBT001 - as Typer calls it
@@ -51,15 +52,33 @@ def run() -> None:
 
 
 def run_app(commands: typer.Typer, program: str | None = None) -> None:
-    """Run a Typer app; an error of ours is one line on standard error and exit code 1.
+    """Run a Typer app; an error of ours is one line on standard error, and an exit code.
 
-    `program` is what it is called, however this process was started.
+    With `--json` it is an object on standard output, too. `program` is what it is called, however
+    this process was started.
     """
     words = [word for word in sys.argv[1:] if word != _VERBOSE]
     try:
-        commands(words, prog_name=program)
-    except LakeAssetsError as problem:
+        code = commands(words, prog_name=program, standalone_mode=False)
+    except LakeAssetsError as error:
         if _VERBOSE in sys.argv:
             raise
-        stderr.print(f"[red]error[/red]: {escape(str(problem))}", soft_wrap=True, highlight=False)
-        sys.exit(1)
+        problem = Problem.of(error)
+        complain(problem)
+        _end(words, problem, exit_code_of(error))
+    except typer.TyperException as error:
+        rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
+        step = f"See {program or 'its'} --help"
+        problem = Problem(what="command line", fact=error.format_message(), next_step=step)
+        _end(words, problem, error.exit_code)
+    except typer.Abort:
+        rich_abort_error()
+        _end(words, Problem(what="command", fact="was not confirmed"), ExitCode.ERROR)
+    else:
+        sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+
+def _end(words: Sequence[str], problem: Problem, code: int) -> None:
+    if _JSON in words:
+        print(as_text(words_of(words), None, [problem]), flush=True)
+    sys.exit(code)

@@ -35,10 +35,9 @@ from lake_assets.model.owners import owner_of_view
 from lake_assets.model.reports import RefreshReport
 from lake_assets.model.tables import Layer
 from lake_assets.model.view_order import in_order, readers_of
-from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import LakeContext, open_lake
-from lake_assets.spark.session import start_session
+from lake_assets.spark.lent_session import LendSpark, session_for
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
 
@@ -87,6 +86,7 @@ def refresh_views(  # noqa: PLR0913 - what, which of it, and where
     full_refresh: bool = False,
     around: Around | None = None,
     warm: Warm | None = None,
+    lend: LendSpark | None = None,
 ) -> list[RefreshReport]:
     """Bring gold views of a feed up to date, one report a view, each after those that it reads.
 
@@ -101,7 +101,8 @@ def refresh_views(  # noqa: PLR0913 - what, which of it, and where
             are left alone.
         full_refresh: compute all keys again, also those whose silver did not change.
         around: what else to do while Spark is there.
-        warm: the session to use; by default one is started, and stopped at the end.
+        warm: the session to use, with the lake as it was opened for it.
+        lend: gives the session without it; by default one is started, and stopped at the end.
 
     Raises:
         FeedError: the feed has no such view or key, a view over all keys is asked for some, a
@@ -132,7 +133,7 @@ def refresh_views(  # noqa: PLR0913 - what, which of it, and where
             lake, waiting = lake_of(settings), views_waiting(settings, feed)
             current = [key for key in selected_keys if identity(lake, feed.silver_table(key))]
             return [_nothing_new(view, current, waiting[view.name]) for view in chosen]
-        with _warm(settings) if warm is None else nullcontext(warm) as spark:
+        with _warm(settings, lend) if warm is None else nullcontext(warm) as spark:
             due = {view.name for view in chosen if full_refresh or behind[view.name]}
             told = around and _told_of(due, around)
             reports = _refresh(spark, feed, chosen, selected_keys, told, full_refresh=full_refresh)
@@ -164,15 +165,12 @@ def _drop_renamed(settings: Settings, feed: Feed, reports: Sequence[RefreshRepor
 
 
 @contextmanager
-def _warm(settings: Settings) -> Iterator[Warm]:
+def _warm(settings: Settings, lend: LendSpark | None) -> Iterator[Warm]:
     started = perf_counter()
-    session = start_session(settings, ensure_runtime(settings))
-    try:
+    with session_for(settings, lend) as session:
         seconds = perf_counter() - started
         with open_lake(settings, session) as context:
             yield Warm(session=session, context=context, seconds=seconds)
-    finally:
-        session.stop()
 
 
 def _refresh(

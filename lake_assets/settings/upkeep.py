@@ -109,6 +109,10 @@ class DagsterSettings(Group):
     purge_schedule: str = "23 3 * * *"
     """When they are deleted (cron, UTC)."""
 
+    lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
+    """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
+    lake beside another resource `lake`, need keys of their own."""
+
 
 class ForecastSettings(Group):
     """Alerts to what will go wrong if all goes on as it does."""

@@ -16,20 +16,21 @@ from lake_assets.model.expectations import Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.judged_rows import as_judged
 from lake_assets.model.reports import Judged
-from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.columns_of_keys import columns_of_keys
 from lake_assets.spark.conditions import holds
 from lake_assets.spark.key_column import key_column, named_for_keys
+from lake_assets.spark.lent_session import LendSpark, session_for
 from lake_assets.spark.read_tables import read_tables
-from lake_assets.spark.session import start_session
 from lake_assets.storage.open_store import lake_of
 
 _KEY = "#key"
 _SEEN = "#seen"
 
 
-def recheck(settings: Settings, feed: Feed, keys: Sequence[str]) -> dict[tuple[str, str], Judged]:
+def recheck(
+    settings: Settings, feed: Feed, keys: Sequence[str], lend: LendSpark | None = None
+) -> dict[tuple[str, str], Judged]:
     """Count by key and expectation how many silver rows there are and how many violate it.
 
     A key without a silver table has no rows.
@@ -47,13 +48,10 @@ def recheck(settings: Settings, feed: Feed, keys: Sequence[str]) -> dict[tuple[s
     }
     if not handles or not nothing:
         return nothing
-    session = start_session(settings, ensure_runtime(settings))
-    try:
+    with session_for(settings, lend) as session:
         opened = list(handles.values())
         columns = columns_of_keys(lake_of(settings), feed, opened)
         return nothing | count(session, feed, opened, columns)
-    finally:
-        session.stop()
 
 
 def count(

@@ -1,6 +1,8 @@
 """The rows of bronze that are derived again, the range they are in, and whether it has them all."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
 from itertools import pairwise
 
 from deltalake import DeltaTable
@@ -18,7 +20,7 @@ from lake_assets.delta.source_offsets import (
     table_offsets,
 )
 from lake_assets.delta.table_log import log_of
-from lake_assets.errors import StreamError
+from lake_assets.errors import SettingsError, StreamError
 from lake_assets.logs.gaps import recorded_gaps
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import Gap, GapReason
@@ -126,6 +128,36 @@ def retained_of(feed: Feed, bronze: DeltaTable, places: Collection[Place]) -> Of
     return retained_offsets(bronze, kind, every)
 
 
+def ensure_in_order(since: datetime | None, until: datetime | None) -> None:
+    """Refuse a time that ends before it begins.
+
+    Raises:
+        SettingsError: it does.
+    """
+    if since is not None and until is not None and until <= since:
+        fact = f"is {until.isoformat()}, which is not after `since`, {since.isoformat()}"
+        raise SettingsError("until", fact, "Name a later time, or leave one of them out")
+
+
+def of_time(
+    feed: Feed, rows: DataFrame, whole: Range, since: datetime | None, until: datetime | None
+) -> Range:
+    """The part of a range that came into bronze in some time.
+
+    In each partition from the first of these rows to the last, whatever the clock said of those
+    between them.
+    """
+    came, origin = F.col("ingested_at"), feed.source.origin
+    if since is not None:
+        whole = replace(whole, starts=starts_of(rows.where(came >= F.lit(since)), origin))
+    if until is not None:
+        ends, reached = ends_of(rows.where(came < F.lit(until)), origin), whole.ends or {}
+        # Silver may have taken less than bronze has by now.
+        both = ends.keys() & reached.keys()
+        whole = replace(whole, ends={place: min(ends[place], reached[place]) for place in both})
+    return whole
+
+
 def starts_of(rows: DataFrame, origin: OriginColumns) -> Offsets:
     """In each partition, the first offset of these rows: bronze has a partition's rows in order."""
     name, partition, offset = _identity(origin)
@@ -133,6 +165,15 @@ def starts_of(rows: DataFrame, origin: OriginColumns) -> Offsets:
         F.min(offset).alias("first")
     )
     return {(row["name"], row["partition"]): row["first"] for row in firsts.collect()}
+
+
+def ends_of(rows: DataFrame, origin: OriginColumns) -> Offsets:
+    """In each partition that has any of these rows, the offset after the last of them."""
+    name, partition, offset = _identity(origin)
+    ends = rows.groupBy(name.alias("name"), partition.alias("partition")).agg(
+        (F.max(offset) + 1).alias("end")
+    )
+    return {(row["name"], row["partition"]): row["end"] for row in ends.collect()}
 
 
 def _identity(origin: OriginColumns) -> tuple[Column, Column, Column]:

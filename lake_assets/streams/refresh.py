@@ -22,9 +22,8 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import CheckResult, Judged, Refreshed, RefreshReport
-from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
-from lake_assets.spark.session import start_session
+from lake_assets.spark.lent_session import LendSpark, session_for
 from lake_assets.state.failing_expectations import Verdict, failures_of_tables, note_verdicts
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.state.refresh_strikes import clear_strikes
@@ -32,7 +31,7 @@ from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.refresh_requests import ask_streams
 
 
-def refresh_gold(
+def refresh_gold(  # noqa: PLR0913 - of what, which of it, and where
     settings: Settings,
     feed: Feed,
     *,
@@ -40,6 +39,7 @@ def refresh_gold(
     keys: Sequence[str] | None = None,
     full_refresh: bool = False,
     warm: Warm | None = None,
+    lend: LendSpark | None = None,
 ) -> Refreshed:
     """Bring gold views up to date, except for keys that a blocking expectation or check holds up.
 
@@ -51,7 +51,8 @@ def refresh_gold(
         views: their names; by default all, but not those over all keys if `keys` are named.
         keys: keys to look at; all the lake knows by default.
         full_refresh: compute all keys again, also those whose silver did not change.
-        warm: the session to use; by default that of the streams, or one that is started.
+        warm: the session to use; by default that of the streams.
+        lend: gives a session where the streams do not run; by default one is started.
 
     Raises:
         FeedError: the feed has no such view or key, or a view or a check does not compile.
@@ -82,6 +83,7 @@ def refresh_gold(
             full_refresh=full_refresh,
             around=around,
             warm=warm,
+            lend=lend,
         )
     if warm is None:
         for view in {refresh.view for report in reports for refresh in report.refreshed}:
@@ -90,7 +92,11 @@ def refresh_gold(
 
 
 def check_silver(
-    settings: Settings, feed: Feed, checks: Sequence[SilverCheck], keys: Sequence[str]
+    settings: Settings,
+    feed: Feed,
+    checks: Sequence[SilverCheck],
+    keys: Sequence[str],
+    lend: LendSpark | None = None,
 ) -> list[CheckResult]:
     """Evaluate checks of silver, and keep what fails for the next refresh.
 
@@ -98,7 +104,7 @@ def check_silver(
         LakeAssetsError: a check does not fit, or Spark or the lake cannot be used.
     """
     ensure_bound(settings)
-    results = run_checks(settings, feed, Asked(silver=checks, silver_keys=keys))
+    results = run_checks(settings, feed, Asked(silver=checks, silver_keys=keys), lend)
     _note(settings, feed, results)
     return results
 
@@ -167,7 +173,12 @@ def _gold_checks(
 
 
 def check_gold(
-    settings: Settings, feed: Feed, view: GoldView, names: Collection[str], keys: Sequence[str]
+    settings: Settings,
+    feed: Feed,
+    view: GoldView,
+    names: Collection[str],
+    keys: Sequence[str],
+    lend: LendSpark | None = None,
 ) -> list[CheckResult]:
     """Evaluate checks and expectations of a view over its rows as they are stored.
 
@@ -178,17 +189,14 @@ def check_gold(
     """
     checks = [check for check in view.checks if check.name in names]
     request = Asked(gold={view.name: checks}, gold_keys={view.name: keys})
-    results = run_checks(settings, feed, request)
+    results = run_checks(settings, feed, request, lend)
     tables = {feed.gold_table(view, key): key for key in keys}
     handles = {t: h for t in tables if (h := open_table(lake_of(settings), t)) is not None}
     chosen = tuple(e for e in view.expectations if e.name in names)
     if not chosen or not handles:
         return results
-    session = start_session(settings, ensure_runtime(settings))
-    try:
+    with session_for(settings, lend) as session:
         counted = recount(session, view.model_copy(update={"expectations": chosen}), handles)
-    finally:
-        session.stop()
     judged = {
         (tables[table], name): counts
         for table, by_name in counted.items()

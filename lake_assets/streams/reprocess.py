@@ -6,12 +6,10 @@ work.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.delta.commit import DataFile
@@ -26,7 +24,6 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Spans
 from lake_assets.model.tables import Layer, bronze_of, quarantine_of
-from lake_assets.runtime.setup import ensure_runtime
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.demux import Demux
 from lake_assets.silver.demux_position import Position
@@ -36,16 +33,17 @@ from lake_assets.silver.redone import Redone
 from lake_assets.silver.reprocess import Redo
 from lake_assets.silver.unused_columns import drop_unused
 from lake_assets.spark.lake_context import LakeContext, open_lake
-from lake_assets.spark.session import start_session
+from lake_assets.spark.lent_session import LendSpark, session_for
 from lake_assets.state.files import streams_lock, turn, turn_if_free
 from lake_assets.state.lake_id import ensure_bound
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.bronze_ranges import (
     apart_of,
+    ensure_in_order,
     ensure_reaches,
+    of_time,
     retained_of,
     rows_of,
-    starts_of,
     within,
 )
 from lake_assets.streams.current_position import current_position, unbegun, unheard
@@ -89,24 +87,26 @@ def requeue(
         return redo.requeue(keys, with_skipped=with_skipped)
 
 
-def rebuild_silver(
+def rebuild_silver(  # noqa: PLR0913 - of what, which of it, and where
     settings: Settings,
     feed: Feed,
     endpoints: Endpoints,
     *,
     keys: Sequence[str] | None = None,
     since: datetime | None = None,
+    until: datetime | None = None,
+    lend: LendSpark | None = None,
 ) -> Redone:
     """Derive silver and quarantine again from bronze; each table changes in one commit.
 
-    All of it (no `keys`, no `since`) also repairs a lake whose tables do not fit together; the
+    All of it (no `keys` and no times) also repairs a lake whose tables do not fit together; the
     streams must not run then, and the streams themselves refuse to.
 
     All rows of all keys end under the newest names of their fields. Columns that then hold nothing
     and that no row's message makes are dropped, if the streams do not run.
 
     Tables that the feed lays out otherwise than they are get its layout first, unless only rows
-    since a time are derived; the streams must not run then.
+    of some time are derived; the streams must not run then.
 
     All of it hashes with the masking key that is set; where that is another one than before, the
     streams must not run.
@@ -120,8 +120,11 @@ def rebuild_silver(
         endpoints: where the registry is.
         keys: only theirs; all by default.
         since: only of rows that came into bronze since then.
+        until: only of rows that came into bronze before then.
+        lend: gives the Spark session; by default one is started, and stopped at the end.
 
     Raises:
+        SettingsError: `until` is not after `since`.
         FeedError: the lake has no such key, or the feed's silver under other names and only a
             part is to be derived, or one of them has the name that another is to have.
         ExpectationFailedError: rows violate an expectation that fails; nothing was changed.
@@ -131,18 +134,19 @@ def rebuild_silver(
             run.
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
+    ensure_in_order(since, until)
     ensure_bound(settings)
     _ensure_has_silver(feed)
     ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
     if open_table(lake_of(settings), bronze_of(feed.feed)) is None:
         raise unbegun(feed)
-    is_all = keys is None and since is None
+    is_all = keys is None and since is None and until is None
     with (
         turn(settings.state_dir, REDO_TURN),
-        _redo(settings, feed, endpoints, rotates=is_all) as redo,
+        _redo(settings, feed, endpoints, rotates=is_all, lend=lend) as redo,
         rotating(redo.demux, settings.state_dir) if is_all else nullcontext(),
     ):
-        return rebuild(redo, settings.state_dir, keys=keys, since=since)
+        return rebuild(redo, settings.state_dir, keys=keys, since=since, until=until)
 
 
 def _ensure_has_silver(feed: Feed) -> None:
@@ -157,11 +161,14 @@ def rebuild(
     *,
     keys: Sequence[str] | None = None,
     since: datetime | None = None,
+    until: datetime | None = None,
 ) -> Redone:
     """As `rebuild_silver`, with Spark started and the turn taken."""
+    is_of_a_time = since is not None or until is not None
+    is_all = keys is None and not is_of_a_time
     feed, context = redo.demux.feed, redo.demux.context
     bronze = context.committer.fresh(bronze_of(feed.feed))
-    if keys is not None or since is not None:
+    if not is_all:
         ensure_none_renamed(context.lake, feed, Layer.SILVER)
     elif renamed := movable_tables(context.lake, feed, Layer.SILVER):
         ensure_renamable(context.lake, feed, renamed)
@@ -172,20 +179,20 @@ def rebuild(
     try:
         finish_change(redo.journal, context, feed)
         position = current_position(redo, state_dir, bronze)
-        if keys is None and since is None:
+        if is_all:
             _ensure_files(redo)
     except (LakeError, StreamError):
-        if keys is not None or since is not None:
+        if not is_all:
             raise
         accept_restores(redo)
         lay_out_tables(redo.demux, state_dir, keys)
         with streams_lock(state_dir):
             # Half a change stays noted until this one is: both say the same of what to do.
             return from_nothing(redo, bronze)
-    if since is None:
+    if not is_of_a_time:
         # Once a batch that was cut off is whole: its files are laid out as the tables were.
         lay_out_tables(redo.demux, state_dir, keys)
-    return _up_to(redo, state_dir, position, keys, since)
+    return _up_to(redo, state_dir, position, keys, (since, until))
 
 
 def _up_to(
@@ -193,7 +200,7 @@ def _up_to(
     state_dir: Path,
     position: Position,
     keys: Sequence[str] | None,
-    since: datetime | None,
+    time: tuple[datetime | None, datetime | None],
 ) -> Redone:
     """Derive again what demux has taken; a stream may run."""
     feed, context = redo.demux.feed, redo.demux.context
@@ -204,17 +211,13 @@ def _up_to(
     retained = retained_of(feed, bronze, position.offsets) or None
     apart = apart_of(context, feed, every)
     whole = Range(ends=position.offsets, retained=retained, apart=apart)
-    if keys is None and since is None:
+    if keys is None and time == (None, None):
         # Before, since they may keep rows out; after, since values may have left them.
         drop_unused(redo.demux, state_dir)
         redone = redo.rebuild(within(redo.session, feed, every, whole))
         drop_unused(redo.demux, state_dir)
         return redone
-    if since is not None:
-        # From the first of them on, whatever the clock said of later ones.
-        late = every.where(F.col("ingested_at") >= F.lit(since))
-        whole = replace(whole, starts=starts_of(late, feed.source.origin))
-    return redo.rebuild(within(redo.session, feed, every, whole), keys)
+    return redo.rebuild(within(redo.session, feed, every, of_time(feed, every, whole, *time)), keys)
 
 
 def _ensure_files(redo: Redo) -> None:
@@ -239,7 +242,8 @@ def erased_by_decoding(
     Raises:
         LakeAssetsError: Spark, the registry or the lake cannot be used.
     """
-    with _redo(settings, feed, endpoints, session=session) as redo:
+    lend = None if session is None else lambda: nullcontext(session)
+    with _redo(settings, feed, endpoints, lend=lend) as redo:
         return find_erased(redo, bronze, aside=aside)
 
 
@@ -262,10 +266,9 @@ def _redo(
     endpoints: Endpoints,
     *,
     rotates: bool = False,
-    session: SparkSession | None = None,
+    lend: LendSpark | None = None,
 ) -> Iterator[Redo]:
-    is_own, session = session is None, session or start_session(settings, ensure_runtime(settings))
-    try:
+    with session_for(settings, lend) as session:
         payload_format = format_with(settings, endpoints, feed, session, rotates=rotates)
         with open_lake(settings, session) as context:
             yield Redo(
@@ -283,6 +286,3 @@ def _redo(
                 ),
                 journal=reprocess_journal(context.lake, feed),
             )
-    finally:
-        if is_own:
-            session.stop()

@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.bronze.ingest import Ingest
-from lake_assets.errors import FeedError, StreamError, StreamsLockedError
+from lake_assets.errors import FeedError, SettingsError, StreamError, StreamsLockedError
 from lake_assets.maintenance.run import maintain
 from lake_assets.model.owners import Owner
 from lake_assets.model.retention import LayerRetention
@@ -16,7 +16,7 @@ from lake_assets.model.routes import Route, Unknown
 from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
-from lake_assets.streams.reprocess import rebuild
+from lake_assets.streams.reprocess import rebuild, rebuild_silver
 from lake_assets.streams.usable_tables import ensure_streamable
 from lake_assets_tests.clock import wall_clock
 from lake_assets_tests.columns import ORIGIN
@@ -78,6 +78,21 @@ def test_a_rebuild_since_begins_with_the_first_late_row_whatever_the_clock_said_
     DeltaTable(lake.folder(silver_of("uno"))).delete()
     lake.rebuild(since=since)
     assert lake.silver == Counter([(0, 1), (0, 2), (0, 3), (1, 2)])
+    DeltaTable(lake.folder(silver_of("uno"))).delete()
+    lake.rebuild(until=since)
+    # To the last early row, whatever the clock said before it.
+    early_ones = Counter([(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0), (2, 1)])
+    assert lake.silver == early_ones
+    lake.rebuild(since=since, until=since + timedelta(hours=4))
+    assert lake.silver == early_ones | Counter([(0, 1), (0, 2), (0, 3), (1, 2)])
+    lake.rebuild()
+    assert lake.silver == places
+
+
+def test_a_rebuild_until_before_since_is_refused(lake):
+    now = datetime.now(UTC)
+    with pytest.raises(SettingsError, match="which is not after `since`"):
+        rebuild_silver(lake.settings, lake.feed, lake.topic.endpoints, since=now, until=now)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"], ids=ascii)
