@@ -57,7 +57,7 @@ def test_both_sides_name_the_same_games_and_rules(declared):
     actions = {"drop": "expect_or_drop", "warn": "expect"}
     ours = {one.name: (actions[one.action], one.sql) for one in feed.expectations}
     assert ours == expectations_of(loop)
-    assert [feed.silver_table(game).name for game in games][0] == "silver_rummy_events"
+    assert feed.silver_table(games[0]).name == "silver_rummy_events"
     assert feed.gold_table(feed.view("player_agg"), "rummy").name == "gold_rummy_player_agg"
     for name in feed.gold[0].measures:
         assert f'"{name}"' in blocks("python")[0]

@@ -1,13 +1,11 @@
 """docs/runbooks, page by page: what each shows is done, and what it says comes of it."""
 
 import re
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from lake_assets.settings.schema import KafkaSettings
-from lake_assets_tests.e2e.runbook import PAGES, Reader, commands_of, parts_of
+from lake_assets_tests.e2e.runbook import PAGES, Reader
 from lake_assets_tests.e2e.runbook_steps import STEPS
 from lake_assets_tests.events import Topic
 
