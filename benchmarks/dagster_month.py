@@ -105,7 +105,7 @@ def simulate(
             "purged_runs": done.runs,
             "purge_s": round(time.perf_counter() - at, 2),
             "gb": round(storage_bytes(instance, home) / 1e9, 3),
-            **query_times(instance, feed, lake),
+            **query_times(settings, instance, feed, lake),
         }
 
 
@@ -185,7 +185,7 @@ def _refresh(instance: dg.DagsterInstance, settings: Settings, feed: Feed, lake:
     @dg.op(out={})
     def report() -> Iterator[dg.AssetMaterialization]:
         for done in _refreshes(feed, live=False):
-            asset = gold_key(feed, views[done.refreshed[0].view])
+            asset = gold_key(settings, feed, views[done.refreshed[0].view])
             told = ToldColumns()
             told.look_up(instance, asset, _keys(feed), now=datetime.now(UTC))
             metadata = refresh_metadata(lake_of(settings), feed, done)

@@ -15,15 +15,18 @@ from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import gold_key, key_partitions, silver_key
 from lake_assets.defs.lake_scope import UNFINISHED, runs_of
 from lake_assets.model.feeds import Feed
+from lake_assets.settings.schema import Settings
 
 _TIMES = 5
 """Of each, the median counts."""
 
 
-def query_times(instance: dg.DagsterInstance, feed: Feed, lake: str) -> Mapping[str, float]:
+def query_times(
+    settings: Settings, instance: dg.DagsterInstance, feed: Feed, lake: str
+) -> Mapping[str, float]:
     """Milliseconds of each question."""
-    silver, partitions = silver_key(feed), key_partitions(feed, lake)
-    assets = [silver, *(gold_key(feed, view) for view in feed.gold)]
+    silver, partitions = silver_key(settings, feed), key_partitions(feed, lake)
+    assets = [silver, *(gold_key(settings, feed, view) for view in feed.gold)]
     checks = [dg.AssetCheckKey(silver, expectation.name) for expectation in feed.expectations]
     keys = feed.route.keys if feed.route else ()
 

@@ -51,19 +51,20 @@ _ROOMS = (
 
 
 def assemble(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
-    """All of Dagster's view of a lake.
+    """All of Dagster's view of a lake, with an executor for each job and none for the location.
 
     Raises:
         FeedError: two feeds would share an asset.
     """
-    ensure_unique(feeds)
+    ensure_unique(settings, feeds)
     rooms = (room.build(settings, feeds) for room in _ROOMS)
-    # In process: in a process a step, each step would start a JVM of its own.
-    return dg.Definitions.merge(*rooms, dg.Definitions(executor=dg.in_process_executor))
+    return dg.Definitions.merge(*rooms)
 
 
 @dg.definitions
 def defs() -> dg.Definitions:
     """What `dagster dev` and `dg` load."""
     settings = load_settings()
-    return assemble(settings, load_feeds(settings.feeds))
+    # Of runs by hand, whose job is Dagster's own: in a process a step, each would start a JVM.
+    executor = dg.Definitions(executor=dg.in_process_executor)
+    return dg.Definitions.merge(assemble(settings, load_feeds(settings.feeds)), executor)

@@ -51,6 +51,10 @@ class UsageError(_ThreePartError):
 class FeedError(_ThreePartError):
     """A feed's declaration cannot be used; `thing` is the file and the line or field."""
 
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
 
 class ErasureError(_ThreePartError):
     """What is asked to be erased cannot be, or is not yet; asked again, it goes on."""

@@ -5,7 +5,7 @@ import pytest
 
 from lake_assets.definitions import assemble, defs
 from lake_assets.model.sources import KafkaSource, Source
-from lake_assets.settings.upkeep import BackupSettings
+from lake_assets.settings.upkeep import BackupSettings, DagsterSettings
 from lake_assets_tests.sample import GAMES
 
 
@@ -13,16 +13,19 @@ def test_the_definitions_that_ship_are_loadable():
     dg.Definitions.validate_loadable(defs())
 
 
-def test_every_definition_is_on_the_list(settings):
-    found = assemble(settings, [GAMES]).get_repository_def()
+def names_in(found):
     graph = found.asset_graph
-    assert {
+    return {
         "assets": sorted(key.to_user_string() for key in graph.get_all_asset_keys()),
         "checks": sorted(key.name for key in graph.asset_check_keys),
         "jobs": sorted(found.job_names),
         "sensors": sorted(sensor.name for sensor in found.sensor_defs),
         "schedules": sorted(schedule.name for schedule in found.schedule_defs),
-    } == {
+    }
+
+
+def test_every_definition_is_on_the_list(settings):
+    assert names_in(assemble(settings, [GAMES]).get_repository_def()) == {
         "assets": [
             "bronze_games",
             "erasures",
@@ -108,3 +111,43 @@ def test_sensors_and_schedules_are_on_from_the_start(settings):
     found = assemble(settings, [GAMES]).get_repository_def()
     assert {s.default_status for s in found.sensor_defs} == {dg.DefaultSensorStatus.RUNNING}
     assert {s.default_status for s in found.schedule_defs} == {dg.DefaultScheduleStatus.RUNNING}
+
+
+def test_a_prefix_is_before_every_key_and_name(settings, tmp_path):
+    backups = BackupSettings(target=str(tmp_path / "place"))
+    plain = settings.model_copy(update={"backup": backups})
+    prefixed = plain.model_copy(update={"dagster": DagsterSettings(key_prefix=["prod"])})
+    hourly = GAMES.model_copy(update={"feed": "hourly", "run": "0 * * * *"})
+    before = names_in(assemble(plain, [GAMES, hourly]).get_repository_def())
+    after = names_in(assemble(prefixed, [GAMES, hourly]).get_repository_def())
+    own = {name for name in before["jobs"] if not name.startswith("__")}
+    assert {name for name in after["jobs"] if not name.startswith("__")} == {
+        f"prod_{name}" for name in own
+    }
+    assert after["assets"] == [f"prod/{name}" for name in before["assets"]]
+    assert after["checks"] == before["checks"]
+    for what in ("sensors", "schedules"):
+        assert after[what] == [f"prod_{name}" for name in before[what]]
+
+
+def test_two_lakes_go_together_in_one_location(settings, tmp_path):
+    """Names of ops must be unique in one, too, which only loading it tells."""
+    shown = [
+        DagsterSettings(key_prefix=["prod"]),
+        DagsterSettings(key_prefix=["dev"], lake_resource="dev_lake"),
+    ]
+    lakes = [
+        settings.model_copy(update={"home": tmp_path / one.key_prefix[0], "dagster": one})
+        for one in shown
+    ]
+    both = dg.Definitions.merge(*(assemble(lake, [GAMES]) for lake in lakes))
+    dg.Definitions.validate_loadable(both)
+    assert len(both.resolve_asset_graph().get_all_asset_keys()) == 14
+
+
+def test_owners_are_those_of_the_settings(settings):
+    owned = DagsterSettings(owners=["team:games", "a@example.com"])
+    graph = assemble(settings.model_copy(update={"dagster": owned}), [GAMES]).resolve_asset_graph()
+    assert {tuple(graph.get(key).owners) for key in graph.get_all_asset_keys()} == {
+        ("team:games", "a@example.com")
+    }

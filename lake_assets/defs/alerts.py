@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 
 import dagster as dg
@@ -22,18 +21,16 @@ from lake_assets.alerts.observer import Observer
 from lake_assets.alerts.problems import Death, StreamsPatience, StreamsSeen
 from lake_assets.alerts.run_problems import RunSeen
 from lake_assets.alerts.sensor_cursor import Watch
-from lake_assets.defs.gap_check import check_key
+from lake_assets.defs.check_failures import details, watched_checks
 from lake_assets.defs.gold import schedule_name
 from lake_assets.defs.internals.asset_checks import (
     check_results,
-    declared_checks,
     last_evaluation,
 )
 from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
-from lake_assets.defs.keys import gold_key, name_of
+from lake_assets.defs.keys import gold_key, name_of, named
 from lake_assets.defs.lake_scope import is_under_way
 from lake_assets.defs.rotation import SUPERVISOR
-from lake_assets.defs.sink_check import sink_check_key
 from lake_assets.defs.supervision import observe
 from lake_assets.defs.triggered import job_name
 from lake_assets.defs.triggered import schedule_name as triggered_schedule
@@ -58,16 +55,13 @@ _SEVERITIES = {
 
 _EACH_MINUTE = "* * * * *"
 
-_DETAILS_AT_MOST = 200
-"""Characters of a check's numbers in an alert."""
-
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
     loaded_at, lake = time.monotonic(), lake_id(settings)
 
     @dg.sensor(
-        name="alerts",
+        name=named(settings, "alerts"),
         minimum_interval_seconds=10,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=(
@@ -141,7 +135,8 @@ class DagsterReader:
             utc_now=watch.last_utc,
             awake_since=watch.awake_since,
             known_run=watch.known_run,
-            is_wanted=SUPERVISOR not in self._turned_off and bool(supervised(self._feeds)),
+            is_wanted=named(self._settings, SUPERVISOR) not in self._turned_off
+            and bool(supervised(self._feeds)),
             is_locked=observed.is_locked,
             beat=observed.beat,
             is_beater_alive=observed.is_beater_alive,
@@ -151,9 +146,7 @@ class DagsterReader:
 
     def checks(self) -> Mapping[str, bool | None]:
         """By asset, check and partition."""
-        told_by_lake = set(map(check_key, self._feeds))
-        told_by_lake |= {sink_check_key(feed, sink) for feed in self._feeds for sink in feed.sinks}
-        checks = [c for c in declared_checks(self._context) if c not in told_by_lake]
+        checks = watched_checks(self._context, self._settings, self._feeds)
         results = check_results(self._instance, checks)
         self._checks = {
             check_subject(name_of(check.asset_key), check.name, key): (check, key)
@@ -168,7 +161,7 @@ class DagsterReader:
             return None
         evaluation, at = recorded
         return CheckFailure(
-            severity=_SEVERITIES[evaluation.severity], at=at, details=_details(evaluation)
+            severity=_SEVERITIES[evaluation.severity], at=at, details=details(evaluation)
         )
 
     def lake(self) -> LakeSeen:
@@ -181,7 +174,11 @@ class DagsterReader:
         if watch.last_at - watch.awake_since < grace_s:
             return None
         triggered = (feed for feed in self._feeds if feed.schedule is not None)
-        on = [feed for feed in triggered if triggered_schedule(feed) not in self._turned_off]
+        on = [
+            feed
+            for feed in triggered
+            if triggered_schedule(self._settings, feed) not in self._turned_off
+        ]
         return {feed.feed: self._run_seen(feed, watch.last_utc - grace_s) for feed in on}
 
     def _run_seen(self, feed: Feed, before: float) -> RunSeen:
@@ -194,7 +191,7 @@ class DagsterReader:
             complete_at=self._watch.last_utc if since is None else since,
             failed_at=note.failed_at,
             why=note.why,
-            is_under_way=is_under_way(self._instance, self._lake, job_name(feed)),
+            is_under_way=is_under_way(self._instance, self._lake, job_name(self._settings, feed)),
         )
 
     def forecast(self) -> ForecastFacts | None:
@@ -239,26 +236,30 @@ class DagsterReader:
         """By asset of a view."""
         before = self._watch.last_utc - self._settings.alerts.refresh_grace_s
         scheduled = {
-            name_of(gold_key(feed, view)): last_tick(view.schedule, before)
+            name_of(gold_key(self._settings, feed, view)): last_tick(view.schedule, before)
             for feed in self._feeds
             for view in feed.gold
-            if view.schedule and schedule_name(feed, view) not in self._turned_off
+            if view.schedule and schedule_name(self._settings, feed, view) not in self._turned_off
         }
         by_streams = {
-            name_of(gold_key(feed, view)): last_tick(_EACH_MINUTE, before - pace.total_seconds())
+            name_of(gold_key(self._settings, feed, view)): last_tick(
+                _EACH_MINUTE, before - pace.total_seconds()
+            )
             for feed in self._feeds
             for view in feed.gold
             # Those of a feed with a schedule are refreshed by its runs, and late with them.
             if (pace := view.refresh) is not None
             and not feed.is_triggered
-            and SUPERVISOR not in self._turned_off
+            and named(self._settings, SUPERVISOR) not in self._turned_off
         }
         return {**scheduled, **by_streams}
 
     def behind_since(self) -> Mapping[str, Mapping[str, float]]:
         """By asset of a view."""
         return {
-            name_of(gold_key(feed, view)): {in_words(scope): at for scope, at in scopes.items()}
+            name_of(gold_key(self._settings, feed, view)): {
+                in_words(scope): at for scope, at in scopes.items()
+            }
             for feed in self._feeds
             for scopes_by_view in [behind_since(self._settings, feed)]
             for view in feed.gold
@@ -280,18 +281,3 @@ def _death(observed: Observed) -> Death | None:
     if ended is None or ended.ending is not Ending.DIED:
         return None
     return Death(run_id=ended.run_id, at=ended.ended_at)
-
-
-def _details(evaluation: dg.AssetCheckEvaluation) -> str:
-    facts = (
-        f"{name.replace('_', ' ')}: {_shown(value)}"
-        for name, value in evaluation.metadata.items()
-        if isinstance(value.value, int | float | str)
-    )
-    return ", ".join(facts)[:_DETAILS_AT_MOST]
-
-
-def _shown(value: dg.MetadataValue) -> str:
-    if isinstance(value, dg.TimestampMetadataValue):
-        return f"{datetime.fromtimestamp(value.value, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return str(value.value)

@@ -7,7 +7,7 @@ from datetime import datetime
 import dagster as dg
 
 from lake_assets.backup.scheduled import ScheduledBackup, back_up_on_schedule, target_of
-from lake_assets.defs.keys import BACKUP_KEY, OWNERS
+from lake_assets.defs.keys import backup_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
@@ -28,10 +28,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:  # noqa:
     lake = lake_id(settings)
     note_wanted(settings.state_dir, str(target_of(settings)), time.time())
     job = dg.define_asset_job(
-        NAME,
-        selection=dg.AssetSelection.assets(BACKUP_KEY),
+        named(settings, NAME),
+        selection=dg.AssetSelection.assets(backup_key(settings)),
         description="Copies the lake to where the settings say, beside all that runs.",
         tags={**lake_tags(lake), "dagster/max_runtime": "86400"},
+        executor_def=dg.in_process_executor,
     )
     return dg.Definitions(
         assets=[_asset(settings, lake)], jobs=[job], schedules=[_schedule(settings, lake)]
@@ -41,17 +42,17 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:  # noqa:
 def _asset(settings: Settings, lake: str) -> dg.AssetsDefinition:
     # The job has the asset's name, which an op may not have then.
     @dg.multi_asset(
-        name="back_up_lake",
+        name=named(settings, "back_up_lake"),
         specs=[
             dg.AssetSpec(
-                BACKUP_KEY,
+                backup_key(settings),
                 group_name="maintenance",
                 description=(
                     "All tables at versions that fit together, copied to the target of the "
                     "settings. `lake-assets restore` puts one back."
                 ),
                 kinds={"delta"},
-                owners=OWNERS,
+                owners=settings.dagster.owners,
             )
         ],
     )
@@ -60,7 +61,9 @@ def _asset(settings: Settings, lake: str) -> dg.AssetsDefinition:
         done = back_up_on_schedule(settings)
         for note in done.manifest.notes:
             context.log.warning("%s", note)
-        return dg.MaterializeResult(asset_key=BACKUP_KEY, metadata=_metadata(settings, done))
+        return dg.MaterializeResult(
+            asset_key=backup_key(settings), metadata=_metadata(settings, done)
+        )
 
     return back_up_lake
 
@@ -87,14 +90,14 @@ def _metadata(settings: Settings, done: ScheduledBackup) -> dict[str, dg.Metadat
 
 def _schedule(settings: Settings, lake: str) -> dg.ScheduleDefinition:
     @dg.schedule(
-        name=f"{NAME}_schedule",
+        name=named(settings, f"{NAME}_schedule"),
         cron_schedule=settings.backup.schedule,
-        job_name=NAME,
+        job_name=named(settings, NAME),
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Backs the lake up, unless the last run is still at it.",
     )
     def back_up_regularly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if is_under_way(context.instance, lake, NAME):
+        if is_under_way(context.instance, lake, named(settings, NAME)):
             return dg.SkipReason("The last run is still under way")
         return dg.RunRequest()
 

@@ -126,7 +126,7 @@ class Reporter:
         self._run_id = run_id
         self._lake = lake
         self._told = ToldColumns()
-        self._deliveries = Deliveries(feeds, settings.stream.report_every_s)
+        self._deliveries = Deliveries(settings, feeds, settings.stream.report_every_s)
         self._tally = BatchTotals(
             every_s=settings.stream.report_every_s,
             at_most=_AT_MOST,

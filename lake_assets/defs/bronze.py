@@ -6,10 +6,9 @@ import dagster as dg
 
 from lake_assets.defs.gap_check import gap_check
 from lake_assets.defs.keys import (
-    BACKUP_KEY,
-    ERASURES_KEY,
-    OWNERS,
+    backup_key,
     bronze_key,
+    erasures_key,
     group_of,
     own_keys,
     source_keys,
@@ -23,13 +22,15 @@ from lake_assets.storage.open_store import lake_of
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """One asset a source; one bronze asset a feed, with its check."""
-    taken = {key for feed in feeds for key in own_keys(feed)}
+    taken = {key for feed in feeds for key in own_keys(settings, feed)}
     if settings.backup.target is not None:
-        taken.add(BACKUP_KEY)
-    taken.add(ERASURES_KEY)
-    keys = {feed.feed: source_keys(feed, taken) for feed in feeds}
+        taken.add(backup_key(settings))
+    taken.add(erasures_key(settings))
+    keys = {feed.feed: source_keys(settings, feed, taken) for feed in feeds}
     sources = {
-        key: _source(key, feed, name) for feed in feeds for name, key in keys[feed.feed].items()
+        key: _source(settings, key, feed, name)
+        for feed in feeds
+        for name, key in keys[feed.feed].items()
     }
     bronze = (_bronze(settings, feed, [*keys[feed.feed].values()]) for feed in feeds)
     return dg.Definitions(
@@ -38,7 +39,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     )
 
 
-def _source(key: dg.AssetKey, feed: Feed, name: str) -> dg.AssetSpec:
+def _source(settings: Settings, key: dg.AssetKey, feed: Feed, name: str) -> dg.AssetSpec:
     declared = feed.source.declared
     title = f"{declared.system} {declared.title_of(name) if declared.names else declared.title}"
     return dg.AssetSpec(
@@ -47,14 +48,14 @@ def _source(key: dg.AssetKey, feed: Feed, name: str) -> dg.AssetSpec:
         description=f"{title}: what comes in. Read by the job `streams`, or by the feed's own job "
         "if it has a schedule.",
         kinds={declared.kind},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata={declared.origin.name: name},
     )
 
 
 def _bronze(settings: Settings, feed: Feed, sources: Sequence[dg.AssetKey]) -> dg.AssetSpec:
     return dg.AssetSpec(
-        bronze_key(feed),
+        bronze_key(settings, feed),
         deps=[*dict.fromkeys(sources)],
         group_name=group_of(Layer.BRONZE),
         description=(
@@ -62,6 +63,6 @@ def _bronze(settings: Settings, feed: Feed, sources: Sequence[dg.AssetKey]) -> d
             "Never decoded, never dropped."
         ),
         kinds={"delta", "spark"},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata=declared_metadata(lake_of(settings), bronze_of(feed.feed)),
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from lake_assets.catalog.sync import Synced, sync
-from lake_assets.defs.keys import CATALOG_KEY, OWNERS
+from lake_assets.defs.keys import catalog_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
@@ -24,10 +24,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         return dg.Definitions()
     lake = lake_id(settings)
     job = dg.define_asset_job(
-        NAME,
-        selection=dg.AssetSelection.assets(CATALOG_KEY),
+        named(settings, NAME),
+        selection=dg.AssetSelection.assets(catalog_key(settings)),
         description="Registers the lake's tables where the settings say, as they are now.",
         tags={**lake_tags(lake), "dagster/max_runtime": "3600"},
+        executor_def=dg.in_process_executor,
     )
     return dg.Definitions(
         assets=[_asset(settings, feeds, lake)], jobs=[job], schedules=[_schedule(settings, lake)]
@@ -37,17 +38,17 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDefinition:
     # The job has the asset's name, which an op may not have then.
     @dg.multi_asset(
-        name="register_tables",
+        name=named(settings, "register_tables"),
         specs=[
             dg.AssetSpec(
-                CATALOG_KEY,
+                catalog_key(settings),
                 group_name="maintenance",
                 description=(
                     "All tables as the catalogue of the settings has them: columns, places, and "
                     "what they come from. `lake-assets catalog` does the same by hand."
                 ),
                 kinds={str(settings.catalog.kind)},
-                owners=OWNERS,
+                owners=settings.dagster.owners,
             )
         ],
     )
@@ -56,7 +57,7 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
         done = sync(settings, feeds)
         for conflict in done.conflicts:
             context.log.warning("%s; left alone", conflict)
-        return dg.MaterializeResult(asset_key=CATALOG_KEY, metadata=_metadata(done))
+        return dg.MaterializeResult(asset_key=catalog_key(settings), metadata=_metadata(done))
 
     return register_tables
 
@@ -80,14 +81,14 @@ def _metadata(done: Synced) -> dict[str, dg.MetadataValue]:
 
 def _schedule(settings: Settings, lake: str) -> dg.ScheduleDefinition:
     @dg.schedule(
-        name=f"{NAME}_schedule",
+        name=named(settings, f"{NAME}_schedule"),
         cron_schedule=settings.catalog.schedule,
-        job_name=NAME,
+        job_name=named(settings, NAME),
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Brings the catalogue up to date, unless the last run is still at it.",
     )
     def register_regularly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if is_under_way(context.instance, lake, NAME):
+        if is_under_way(context.instance, lake, named(settings, NAME)):
             return dg.SkipReason("The last run is still under way")
         return dg.RunRequest()
 

@@ -10,6 +10,7 @@ import dagster as dg
 
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.keys import gold_key, identifier_of, key_partitions, silver_key
+from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import results_of
 from lake_assets.delta.catalog import keys_of
@@ -36,7 +37,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
                 for view in feed.gold
                 if view.checks or view.expectations
             ),
-        ]
+        ],
+        resources=resources(settings, feeds),
     )
 
 
@@ -51,12 +53,13 @@ def keys_asked_for(
 
 
 def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver, lake = silver_key(feed), lake_id(settings)
+    silver, lake = silver_key(settings, feed), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(silver)}_checks",
         specs=[_spec(key_partitions(feed, lake), silver, check) for check in feed.checks],
         can_subset=True,
+        required_resource_keys={resource_key(settings)},
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
@@ -66,6 +69,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
             feed,
             [silver_check for silver_check in feed.checks if silver_check.name in names],
             keys_asked_for(context, settings, feed),
+            lake_in(context, settings).lend,
         )
         yield from results_of(context.instance, context.run.run_id, silver, results)
 
@@ -73,7 +77,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
 
 
 def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDefinition:
-    gold, lake = gold_key(feed, view), lake_id(settings)
+    gold, lake = gold_key(settings, feed, view), lake_id(settings)
     partitions = None if view.is_over_all else key_partitions(feed, lake)
 
     @dg.multi_asset_check(
@@ -83,12 +87,14 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
             *(_spec(partitions, gold, check) for check in view.checks),
         ],
         can_subset=True,
+        required_resource_keys={resource_key(settings)},
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         names = {key.name for key in context.selected_asset_check_keys}
         keys = keys_asked_for(context, settings, feed)
-        results = check_gold(settings, feed, view, names, view.scopes(keys))
+        lend = lake_in(context, settings).lend
+        results = check_gold(settings, feed, view, names, view.scopes(keys), lend)
         yield from results_of(context.instance, context.run.run_id, gold, results)
 
     return check

@@ -10,6 +10,7 @@ import dagster as dg
 
 from lake_assets.defs.keys import bronze_key
 from lake_assets.model.feeds import Feed
+from lake_assets.settings.schema import Settings
 from lake_assets.state.select_notes import SelectedColumn
 
 LINEAGE = "dagster/column_lineage"
@@ -20,12 +21,12 @@ _PAYLOAD = "value"
 
 
 def lineage_metadata(
-    feed: Feed, columns: Mapping[str, SelectedColumn]
+    settings: Settings, feed: Feed, columns: Mapping[str, SelectedColumn]
 ) -> dict[str, dg.MetadataValue]:
     """Each column by the fields of bronze's `value` that it is made from; empty without columns."""
     if not columns:
         return {}
-    bronze = bronze_key(feed)
+    bronze = bronze_key(settings, feed)
     deps = {
         name: [
             dg.TableColumnDep(asset_key=bronze, column_name=f"{_PAYLOAD}.{field}")

@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.keys import ERASURES_KEY, OWNERS
+from lake_assets.defs.keys import erasures_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.processes import note_process
 from lake_assets.erasure.asked import Request
@@ -64,10 +64,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The asset, its job and its schedule."""
     lake = lake_id(settings)
     job = dg.define_asset_job(
-        NAME,
-        selection=dg.AssetSelection.assets(ERASURES_KEY),
+        named(settings, NAME),
+        selection=dg.AssetSelection.assets(erasures_key(settings)),
         description="Erases persons' rows from all tables and all their versions.",
         tags={**lake_tags(lake), "dagster/max_runtime": "86400"},
+        executor_def=dg.in_process_executor,
     )
     return dg.Definitions(
         assets=[_asset(settings, feeds, lake)],
@@ -78,17 +79,17 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDefinition:
     @dg.multi_asset(
-        name="erase_rows",
+        name=named(settings, "erase_rows"),
         specs=[
             dg.AssetSpec(
-                ERASURES_KEY,
+                erasures_key(settings),
                 group_name="maintenance",
                 description=(
                     "Whose rows were erased, by keyed hashes, from which tables, and whether "
                     "that is done. The ledger is in the lake: `lake-assets erase --list`."
                 ),
                 kinds={"delta"},
-                owners=OWNERS,
+                owners=settings.dagster.owners,
             )
         ],
     )
@@ -108,7 +109,7 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
         for words in done.left:
             context.log.warning("not done yet: %s", words)
         metadata = {**_metadata(settings, done), **(_of_proof(proof) if proof else {})}
-        return dg.MaterializeResult(asset_key=ERASURES_KEY, metadata=metadata)
+        return dg.MaterializeResult(asset_key=erasures_key(settings), metadata=metadata)
 
     return erase_rows
 
@@ -157,14 +158,14 @@ def _of_proof(proof: Proof) -> dict[str, dg.MetadataValue]:
 
 def _schedule(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.ScheduleDefinition:
     @dg.schedule(
-        name=f"{NAME}_schedule",
+        name=named(settings, f"{NAME}_schedule"),
         cron_schedule=settings.erasure.schedule,
-        job_name=NAME,
+        job_name=named(settings, NAME),
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Does what the table of requests asks for, and goes on with what is not done.",
     )
     def erase_requested(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if is_under_way(context.instance, lake, NAME):
+        if is_under_way(context.instance, lake, named(settings, NAME)):
             return dg.SkipReason("The last run is still under way")
         if not has_work(settings, feeds):
             return dg.SkipReason("Nobody asks for an erasure")

@@ -9,12 +9,12 @@ from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 
 
-def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:  # noqa: ARG001 - as others
+def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """One asset a table that a feed names."""
     return dg.Definitions(
         assets=[
             dg.AssetSpec(
-                external_key(feed, name),
+                external_key(settings, feed, name),
                 group_name="sources",
                 description=f"A Delta table outside the lake, `{table.delta}`, which views of "
                 f"`{feed.feed}` read where it is. Nothing here writes to it.",

@@ -10,7 +10,7 @@ import dagster as dg
 
 from lake_assets.defs.gold import former_schedule_names, request, run_tags, schedule_name
 from lake_assets.defs.internals.instigators import keep_off, repository_of, turned_off
-from lake_assets.defs.keys import gold_key
+from lake_assets.defs.keys import gold_key, named
 from lake_assets.defs.lake_scope import UNFINISHED, known_keys
 from lake_assets.gold.first_refresh import first_refreshes
 from lake_assets.gold.status import never_computed, views_behind
@@ -32,10 +32,10 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
     lake = lake_id(settings)
     scheduled = {view.name: view for view in feed.gold if _waits(view)}
-    assets = [gold_key(feed, view) for view in scheduled.values()]
+    assets = [gold_key(settings, feed, view) for view in scheduled.values()]
 
     @dg.sensor(
-        name=f"first_gold_of_{feed.feed}",
+        name=named(settings, f"first_gold_of_{feed.feed}"),
         target=dg.AssetSelection.assets(*assets).without_checks(),
         minimum_interval_seconds=5,
         default_status=dg.DefaultSensorStatus.RUNNING,
@@ -47,7 +47,7 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
     def first_gold(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         instance, requested = context.instance, set(json.loads(context.cursor or "[]"))
         repository = repository_of(context)
-        keep_off(instance, repository, former_schedule_names(feed))
+        keep_off(instance, repository, former_schedule_names(settings, feed))
         keys = known_keys(instance, settings, feed, lake)
         under_way = dg.RunsFilter(tags=run_tags(lake), statuses=[*UNFINISHED])
         if instance.get_run_records(under_way, limit=1):
@@ -62,14 +62,16 @@ def _sensor(settings: Settings, feed: Feed) -> dg.SensorDefinition:
             never_computed=set(lacking),
             asked=requested,
             turned_off={
-                name for name, view in scheduled.items() if schedule_name(feed, view) in off
+                name
+                for name, view in scheduled.items()
+                if schedule_name(settings, feed, view) in off
             },
         )
         due = [scheduled[name] for name in first.due]
         behind = views_behind(settings, feed, failures, views=first.due) if due else {}
         return dg.SensorResult(
             # No run key: with one, Dagster would not ask again after a reset.
-            run_requests=[request(feed, due, behind, keys, lake)] if due else [],
+            run_requests=[request(settings, feed, due, behind, keys, lake)] if due else [],
             skip_reason=None if due else "No view waits for its first refresh",
             cursor=json.dumps(first.asked),
         )

@@ -31,14 +31,14 @@ _SHOWN = 20
 """Ranges shown, the newest; the table has all."""
 
 
-def check_key(feed: Feed) -> dg.AssetCheckKey:
+def check_key(settings: Settings, feed: Feed) -> dg.AssetCheckKey:
     """The check's key."""
-    return dg.AssetCheckKey(bronze_key(feed), "no_rows_lost")
+    return dg.AssetCheckKey(bronze_key(settings, feed), "no_rows_lost")
 
 
 def gap_check(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
     """The check of a feed's bronze."""
-    key, lake = check_key(feed), lake_id(settings)
+    key, lake = check_key(settings, feed), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(key.asset_key)}_{key.name}",
@@ -60,7 +60,7 @@ def gap_evaluation(
     Raises:
         LakeError: the table cannot be read.
     """
-    key, found = check_key(feed), recorded_gaps(lake_of(settings), feed.feed)
+    key, found = check_key(settings, feed), recorded_gaps(lake_of(settings), feed.feed)
     return evaluation(
         check=key,
         partition=None,

@@ -14,16 +14,17 @@ import dagster as dg
 
 from lake_assets.defs.gold_lineage import view_lineage_metadata
 from lake_assets.defs.keys import (
-    OWNERS,
     gold_key,
     gold_prefix,
     group_of,
     identifier_of,
     key_partitions,
     key_pattern,
+    named,
     partition_of,
     silver_key,
 )
+from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import is_under_way, known_keys, lake_tags
 from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
 from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
@@ -64,22 +65,24 @@ Views = Sequence[GoldView]
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The gold views of each feed, and a schedule for all that are due at the same times."""
     return dg.Definitions.merge(
-        *(_build_feed(settings, feed) for feed in feeds if feed.gold), dg.Definitions()
+        *(_build_feed(settings, feed) for feed in feeds if feed.gold),
+        dg.Definitions(resources=resources(settings, feeds)),
     )
 
 
 def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
-    lake, together = lake_id(settings), _together(feed)
+    lake, together = lake_id(settings), _together(settings, feed)
     return dg.Definitions(
         assets=[_views(settings, feed)],
         jobs=[
             dg.define_asset_job(
-                _job_name(feed, views),
+                _job_name(settings, feed, views),
                 selection=dg.AssetSelection.assets(
-                    *(gold_key(feed, view) for view in views)
+                    *(gold_key(settings, feed, view) for view in views)
                 ).without_checks(),
                 description=f"Brings {_names(views)} up to date for the keys that changed.",
                 tags=run_tags(lake),
+                executor_def=dg.in_process_executor,
             )
             for views in together
         ],
@@ -87,11 +90,11 @@ def _build_feed(settings: Settings, feed: Feed) -> dg.Definitions:
     )
 
 
-def _together(feed: Feed) -> list[list[GoldView]]:
+def _together(settings: Settings, feed: Feed) -> list[list[GoldView]]:
     """The views that are refreshed in one run: due at the same times, or each alone by hand."""
     groups: dict[str, list[GoldView]] = {}
     for view in feed.gold:
-        groups.setdefault(_job_name(feed, [view]), []).append(view)
+        groups.setdefault(_job_name(settings, feed, [view]), []).append(view)
     return list(groups.values())
 
 
@@ -99,30 +102,30 @@ def _names(views: Views) -> str:
     return ", ".join(f"`{view.name}`" for view in views)
 
 
-def _job_name(feed: Feed, views: Views) -> str:
+def _job_name(settings: Settings, feed: Feed, views: Views) -> str:
     """Stands for when views are refreshed, or for the view that is refreshed by hand.
 
     A view more or less changes nothing about it, so what a user made of a schedule stays.
     """
     cron = views[0].schedule
     if cron is None:
-        return f"refresh_{identifier_of(gold_key(feed, views[0]))}"
-    return f"{gold_prefix(feed)}_refresh_{slug(cron)}"
+        return named(settings, f"refresh_{gold_key(settings, feed, views[0]).path[-1]}")
+    return named(settings, f"{gold_prefix(feed)}_refresh_{slug(cron)}")
 
 
-def schedule_name(feed: Feed, view: GoldView) -> str:
+def schedule_name(settings: Settings, feed: Feed, view: GoldView) -> str:
     """The schedule of a view that has one."""
-    return f"{_job_name(feed, [view])}_schedule"
+    return f"{_job_name(settings, feed, [view])}_schedule"
 
 
-def former_schedule_names(feed: Feed) -> dict[str, str]:
+def former_schedule_names(settings: Settings, feed: Feed) -> dict[str, str]:
     """By what the first release called a schedule (first view and count), its name of today."""
     names = {}
-    for views in _together(feed):
+    for views in _together(settings, feed):
         if views[0].schedule:
-            first, others = identifier_of(gold_key(feed, views[0])), len(views) - 1
+            first, others = identifier_of(gold_key(settings, feed, views[0])), len(views) - 1
             more = f"_and_{others}_more" if others else ""
-            names[f"refresh_{first}{more}_schedule"] = schedule_name(feed, views[0])
+            names[f"refresh_{first}{more}_schedule"] = schedule_name(settings, feed, views[0])
     return names
 
 
@@ -133,17 +136,17 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     example = feed.gold_table(view, keys[0]) if keys else pattern
     lineage = view_lineage(lake, feed, view)
     return dg.AssetSpec(
-        gold_key(feed, view),
-        deps=deps_of(feed, view),
+        gold_key(settings, feed, view),
+        deps=deps_of(settings, feed, view),
         skippable=True,
         partitions_def=None if view.is_over_all else key_partitions(feed, lake_id(settings)),
         group_name=group_of(Layer.GOLD),
         description="\n\n".join(_description(view)),
         kinds={"delta", "spark"},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake, pattern, example, view_words(lineage)),
-            **view_lineage_metadata(feed, lineage),
+            **view_lineage_metadata(settings, feed, lineage),
         },
     )
 
@@ -177,15 +180,16 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     Dagster would skip a second one that reads what the first refreshed, since that tells of keys by
     events of its own.
     """
-    by_key = {gold_key(feed, view): view.name for view in feed.gold}
+    by_key = {gold_key(settings, feed, view): view.name for view in feed.gold}
     is_of_keys = not all(view.is_over_all for view in feed.gold)
     lake = lake_id(settings)
 
     @dg.multi_asset(
-        name=f"refresh_gold_of_{feed.feed}",
+        name=named(settings, f"refresh_gold_of_{feed.feed}"),
         specs=[_spec(settings, feed, view) for view in feed.gold],
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run() if is_of_keys else None,
+        required_resource_keys={resource_key(settings)},
     )
     def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
         note_process(context.instance, context.run.run_id, lake)
@@ -200,8 +204,9 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         keys = [key for key in known if key in asked]
         if not keys and any(view.name in names and not view.is_over_all for view in feed.gold):
             context.log.warning("None of these keys is in the feed; nothing to refresh")
+        lend = lake_in(context, settings).lend
         for views, of in parts_of(feed, names, keys, known):
-            refreshed = refresh_gold(settings, feed, views=views, keys=of)
+            refreshed = refresh_gold(settings, feed, views=views, keys=of, lend=lend)
             yield from _events(context, settings, feed, refreshed)
 
     return refresh
@@ -214,7 +219,7 @@ def _events(
     views = {view.name: view for view in feed.gold}
     instance, run_id = context.instance, context.run.run_id
     words = ViewWords(lake_of(settings), feed)
-    yield from results_of(instance, run_id, silver_key(feed), found.silver_checks)
+    yield from results_of(instance, run_id, silver_key(settings, feed), found.silver_checks)
     for report in found.reports:
         context.log.info("%s", report.seconds)
         for scope, reason in report.blocked.items():
@@ -225,7 +230,9 @@ def _events(
         current: dict[str, set[str]] = {}
         for scope, name in report.up_to_date:
             current.setdefault(name, set()).add(scope)
-        known = {v: told_scopes(instance, feed, views[v], of) for v, of in current.items()}
+        known = {
+            v: told_scopes(settings, instance, feed, views[v], of) for v, of in current.items()
+        }
         unseen = {(scope, v) for scope, v in report.up_to_date if scope not in known[v]}
         tables, told = [], ToldColumns()
         for scope, name in sorted(refreshed | unseen):
@@ -233,21 +240,21 @@ def _events(
             metadata = done.get(scope) or table_metadata(
                 lake_of(settings), table, words.of(views[name])
             )
-            asset, partition = gold_key(feed, views[name]), partition_of(scope)
+            asset, partition = gold_key(settings, feed, views[name]), partition_of(scope)
             tables.append(TableEvent(asset=asset, partition=partition, metadata=metadata))
         for asset in {event.asset for event in tables}:
             keys = {e.partition for e in tables if e.asset == asset and e.partition}
             told.look_up(instance, asset, keys, now=datetime.now(UTC))
         yield from told.materializations(tables)
     for name, results in found.gold_checks.items():
-        yield from results_of(instance, run_id, gold_key(feed, views[name]), results)
+        yield from results_of(instance, run_id, gold_key(settings, feed, views[name]), results)
 
 
 def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefinition:
-    job_name, lake = _job_name(feed, views), lake_id(settings)
+    job_name, lake = _job_name(settings, feed, views), lake_id(settings)
 
     @dg.schedule(
-        name=schedule_name(feed, views[0]),
+        name=schedule_name(settings, feed, views[0]),
         cron_schedule=str(views[0].schedule),
         job_name=job_name,
         default_status=dg.DefaultScheduleStatus.RUNNING,
@@ -263,17 +270,23 @@ def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefini
         if not chosen:
             suffix = ", or held up by what fails" if failures else ""
             return dg.SkipReason(f"Every key is up to date with its silver{suffix}")
-        return request(feed, chosen, behind, known, lake)
+        return request(settings, feed, chosen, behind, known, lake)
 
     return refresh_behind
 
 
 def request(
-    feed: Feed, views: Views, behind: Mapping[str, Collection[str]], known: Sequence[str], lake: str
+    settings: Settings,
+    feed: Feed,
+    views: Views,
+    behind: Mapping[str, Collection[str]],
+    known: Sequence[str],
+    lake: str,
 ) -> dg.RunRequest:
     """A run that refreshes some of a feed's views; it looks again what is behind.
 
     Args:
+        settings: of the lake.
         feed: whose views.
         views: some of them.
         behind: by view, the keys that are behind.
@@ -282,6 +295,6 @@ def request(
     """
     of_keys = {view.name: behind[view.name] for view in views if not view.is_over_all}
     partitions = tags_of_behind(of_keys, known)
-    assets = [gold_key(feed, view) for view in views]
+    assets = [gold_key(settings, feed, view) for view in views]
     tags = run_tags(lake) | partitions
     return dg.RunRequest(asset_selection=assets, asset_check_keys=[], tags=tags)

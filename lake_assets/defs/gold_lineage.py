@@ -9,21 +9,24 @@ from lake_assets.defs.column_lineage import LINEAGE
 from lake_assets.defs.keys import external_key, gold_key, silver_key
 from lake_assets.model.feeds import Feed
 from lake_assets.model.view_lineage import Lineage, ReadColumn
+from lake_assets.settings.schema import Settings
 
 
-def view_lineage_metadata(feed: Feed, lineage: Lineage) -> dict[str, dg.MetadataValue]:
+def view_lineage_metadata(
+    settings: Settings, feed: Feed, lineage: Lineage
+) -> dict[str, dg.MetadataValue]:
     """Each column by those of silver, or of other views, that it is made of; empty without any."""
     if not lineage:
         return {}
-    deps = {name: [_dep(feed, one) for one in read] for name, read in lineage.items()}
+    deps = {name: [_dep(settings, feed, one) for one in read] for name, read in lineage.items()}
     return {LINEAGE: dg.MetadataValue.column_lineage(dg.TableColumnLineage(deps_by_column=deps))}
 
 
-def _dep(feed: Feed, one: ReadColumn) -> dg.TableColumnDep:
+def _dep(settings: Settings, feed: Feed, one: ReadColumn) -> dg.TableColumnDep:
     if one.source.external:
-        key = external_key(feed, one.source.external)
+        key = external_key(settings, feed, one.source.external)
         return dg.TableColumnDep(asset_key=key, column_name=one.column)
     whose = feed.feed_of(one.source.feed)
     view = one.source.view
-    key = gold_key(whose, whose.view(view)) if view else silver_key(whose)
+    key = gold_key(settings, whose, whose.view(view)) if view else silver_key(settings, whose)
     return dg.TableColumnDep(asset_key=key, column_name=one.column)

@@ -2,7 +2,9 @@
 
 The feed `games`, which ships with the package, has the plain keys `silver_events` and
 `gold_{view}`; any other feed puts its name in: `silver_{feed}_events`, `gold_{feed}_{view}`. Bronze
-and quarantine are called as their tables.
+and quarantine are called as their tables. Before all of them comes the prefix of the settings
+(`dagster.key_prefix`), and so it does in names of jobs, schedules, sensors and ops (`named`): two
+lakes go together in one code location.
 """
 
 import re
@@ -16,22 +18,39 @@ from lake_assets.model.flows import tables_owner
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.sinks import Sink
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
-
-OWNERS = ["team:lake"]
+from lake_assets.settings.schema import Settings
 
 _PLAIN = "games"
 
-BACKUP_KEY = dg.AssetKey("backup")
-"""The last copy of the whole lake."""
 
-ERASURES_KEY = dg.AssetKey("erasures")
-"""Whose rows were erased, by keyed hashes."""
-
-CATALOG_KEY = dg.AssetKey("catalog")
-"""The tables as a catalogue of others has them."""
+def key_of(settings: Settings, name: str) -> dg.AssetKey:
+    """The key of the lake's asset of this name."""
+    return dg.AssetKey([*settings.dagster.key_prefix, name])
 
 
-def source_keys(feed: Feed, taken: Collection[dg.AssetKey]) -> dict[str, dg.AssetKey]:
+def named(settings: Settings, name: str) -> str:
+    """What a job, a schedule, a sensor or an op of the lake is called."""
+    return "_".join([*settings.dagster.key_prefix, name])
+
+
+def backup_key(settings: Settings) -> dg.AssetKey:
+    """The last copy of the whole lake."""
+    return key_of(settings, "backup")
+
+
+def erasures_key(settings: Settings) -> dg.AssetKey:
+    """Whose rows were erased, by keyed hashes."""
+    return key_of(settings, "erasures")
+
+
+def catalog_key(settings: Settings) -> dg.AssetKey:
+    """The tables as a catalogue of others has them."""
+    return key_of(settings, "catalog")
+
+
+def source_keys(
+    settings: Settings, feed: Feed, taken: Collection[dg.AssetKey]
+) -> dict[str, dg.AssetKey]:
     """By name what a feed reads, such as topics; feeds that read the same one share it.
 
     What a pattern finds is one asset, under the pattern: topics come and go while Dagster runs.
@@ -40,66 +59,67 @@ def source_keys(feed: Feed, taken: Collection[dg.AssetKey]) -> dict[str, dg.Asse
     other has, since Dagster forgets what it knows of an asset whose key changes.
 
     Args:
+        settings: have the prefix.
         feed: reads it.
         taken: the keys of all assets that are no sources.
     """
     declared = feed.source.declared
-    named = {name: re.sub(r"[^A-Za-z0-9_]", "_", name) for name in declared.names}
+    plain = {name: re.sub(r"[^A-Za-z0-9_]", "_", name) for name in declared.names}
     if feed.source.is_indexed:
-        named = dict.fromkeys(named, f"{declared.kind}_of_{feed.feed}")  # each feed's are its own
-    texts = named or {declared.label: f"sources_of_{feed.feed}"}
-    keys = {name: dg.AssetKey(text) for name, text in texts.items()}
+        plain = dict.fromkeys(plain, f"{declared.kind}_of_{feed.feed}")  # each feed's are its own
+    texts = plain or {declared.label: f"sources_of_{feed.feed}"}
+    keys = {name: key_of(settings, text) for name, text in texts.items()}
     return {
-        name: dg.AssetKey(f"{declared.kind}_{texts[name]}") if key in taken else key
+        name: key_of(settings, f"{declared.kind}_{texts[name]}") if key in taken else key
         for name, key in keys.items()
     }
 
 
-def own_keys(feed: Feed) -> set[dg.AssetKey]:
+def own_keys(settings: Settings, feed: Feed) -> set[dg.AssetKey]:
     """The keys of a feed's assets, without its source's."""
-    keys = {bronze_key(feed), maintenance_key(feed)}
-    keys |= {quarantine_key(feed)} if feed.has_silver else set()
-    keys |= {silver_key(feed)} if feed.has_silver and feed.into is None else set()
-    keys |= {sink_key(feed, sink) for sink in feed.sinks}
-    keys |= {external_key(feed, name) for name in feed.external}
-    return keys | {gold_key(feed, view) for view in feed.gold}
+    keys = {bronze_key(settings, feed), maintenance_key(settings, feed)}
+    keys |= {quarantine_key(settings, feed)} if feed.has_silver else set()
+    keys |= {silver_key(settings, feed)} if feed.has_silver and feed.into is None else set()
+    keys |= {sink_key(settings, feed, sink) for sink in feed.sinks}
+    keys |= {external_key(settings, feed, name) for name in feed.external}
+    return keys | {gold_key(settings, feed, view) for view in feed.gold}
 
 
-def bronze_key(feed: Feed) -> dg.AssetKey:
+def bronze_key(settings: Settings, feed: Feed) -> dg.AssetKey:
     """The feed's raw table."""
-    return dg.AssetKey(bronze_of(feed.feed).name)
+    return key_of(settings, bronze_of(feed.feed).name)
 
 
-def quarantine_key(feed: Feed) -> dg.AssetKey:
+def quarantine_key(settings: Settings, feed: Feed) -> dg.AssetKey:
     """The feed's refused rows."""
-    return dg.AssetKey(quarantine_of(feed.feed).name)
+    return key_of(settings, quarantine_of(feed.feed).name)
 
 
-def silver_key(feed: Feed) -> dg.AssetKey:
+def silver_key(settings: Settings, feed: Feed) -> dg.AssetKey:
     """All silver tables that a feed fills, one partition a key; of several feeds it is the same."""
     owner = tables_owner(feed)
-    return dg.AssetKey("silver_events" if owner == _PLAIN else f"silver_{owner}_events")
+    return key_of(settings, "silver_events" if owner == _PLAIN else f"silver_{owner}_events")
 
 
-def gold_key(feed: Feed, view: GoldView) -> dg.AssetKey:
+def gold_key(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetKey:
     """All gold tables of a view, one partition a key; a view over all keys has one and none."""
-    return dg.AssetKey(f"{gold_prefix(feed)}_{view.name}")
+    return key_of(settings, f"{gold_prefix(feed)}_{view.name}")
 
 
-def sink_key(feed: Feed, sink: Sink) -> dg.AssetKey:
+def sink_key(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetKey:
     """What a sink was sent."""
     name = "" if feed.feed == _PLAIN else f"{feed.feed}_"
-    return dg.AssetKey(f"sink_{name}{sink.name}")
+    return key_of(settings, f"sink_{name}{sink.name}")
 
 
-def external_key(feed: Feed, name: str) -> dg.AssetKey:
+def external_key(settings: Settings, feed: Feed, name: str) -> dg.AssetKey:
     """A table outside the lake that the feed's views read."""
-    return dg.AssetKey(f"external_{feed.feed}_{name}")
+    return key_of(settings, f"external_{feed.feed}_{name}")
 
 
-def maintenance_key(feed: Feed) -> dg.AssetKey:
+def maintenance_key(settings: Settings, feed: Feed) -> dg.AssetKey:
     """The upkeep of all tables of a feed."""
-    return dg.AssetKey("maintenance" if feed.feed == _PLAIN else f"maintenance_{feed.feed}")
+    return key_of(settings, "maintenance" if feed.feed == _PLAIN else f"maintenance_{feed.feed}")
 
 
 def gold_prefix(feed: Feed) -> str:
@@ -132,7 +152,7 @@ def name_of(asset: dg.AssetKey) -> str:
 
 def identifier_of(asset: dg.AssetKey) -> str:
     """An asset's key as a part of the name of a job, a schedule or an op."""
-    return "__".join(asset.path).replace("-", "_").replace(".", "_")
+    return "_".join(asset.path).replace("-", "_").replace(".", "_")
 
 
 def group_of(layer: Layer) -> str:
@@ -140,7 +160,7 @@ def group_of(layer: Layer) -> str:
     return Layer.SILVER.value if layer is Layer.QUARANTINE else layer.value
 
 
-def ensure_unique(feeds: Sequence[Feed]) -> None:
+def ensure_unique(settings: Settings, feeds: Sequence[Feed]) -> None:
     """Make sure that no two assets have one key.
 
     Raises:
@@ -148,7 +168,7 @@ def ensure_unique(feeds: Sequence[Feed]) -> None:
     """
     seen: dict[dg.AssetKey, str] = {}
     for feed in feeds:
-        keys = own_keys(feed)
+        keys = own_keys(settings, feed)
         for key in sorted(keys):
             if key in seen:
                 raise FeedError(

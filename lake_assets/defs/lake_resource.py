@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import dagster as dg
+import dagster_pyspark
 import pyarrow as pa
-from dagster_pyspark import PySparkResource
 from pydantic import Field, PrivateAttr, SecretStr
 
 from lake_assets.defs.readable_tables import Asked, table_asked_for
@@ -27,7 +27,7 @@ from lake_assets.storage.open_store import lake_of
 Key = dg.AssetKey | str | Sequence[str]
 
 
-class LakeResource(PySparkResource):
+class LakeResource(dagster_pyspark.PySparkResource):
     """A lake's tables, and one Spark session for them that starts at its first use.
 
     The session ends with the run; one that was there before is used and left running. Signal

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.keys import OWNERS, maintenance_key
+from lake_assets.defs.keys import maintenance_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.processes import note_process
 from lake_assets.maintenance.run import maintain
@@ -36,10 +36,11 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """Of each feed an asset; of all together one job and one schedule: a run is a process."""
     lake = lake_id(settings)
     job = dg.define_asset_job(
-        NAME,
-        selection=dg.AssetSelection.assets(*map(maintenance_key, feeds)),
+        named(settings, NAME),
+        selection=dg.AssetSelection.assets(*(maintenance_key(settings, feed) for feed in feeds)),
         description="Joins small files, deletes unused ones and shortens logs.",
         tags={**lake_tags(lake), "dagster/max_runtime": "7200"},
+        executor_def=dg.in_process_executor,
     )
     return dg.Definitions(
         assets=[_asset(settings, feed) for feed in feeds],
@@ -49,10 +50,10 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 
 
 def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
-    lake, key = lake_id(settings), maintenance_key(feed)
+    lake, key = lake_id(settings), maintenance_key(settings, feed)
 
     @dg.multi_asset(
-        name=f"maintain_tables_of_{feed.feed}",
+        name=named(settings, f"maintain_tables_of_{feed.feed}"),
         specs=[
             dg.AssetSpec(
                 key,
@@ -63,7 +64,7 @@ def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
                     "logs shortened, beside the streams. No event where there was nothing to do."
                 ),
                 kinds={"delta"},
-                owners=OWNERS,
+                owners=settings.dagster.owners,
             )
         ],
     )
@@ -105,14 +106,14 @@ def _metadata(busy: Sequence[TableUpkeep]) -> dict[str, dg.MetadataValue]:
 
 def _schedule(settings: Settings, lake: str) -> dg.ScheduleDefinition:
     @dg.schedule(
-        name=f"{NAME}_schedule",
+        name=named(settings, f"{NAME}_schedule"),
         cron_schedule=settings.maintenance.schedule,
-        job_name=NAME,
+        job_name=named(settings, NAME),
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Maintains all tables, unless the last run is still at it.",
     )
     def maintain_tables(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        if is_under_way(context.instance, lake, NAME):
+        if is_under_way(context.instance, lake, named(settings, NAME)):
             return dg.SkipReason("The last run is still under way")
         return dg.RunRequest()
 

@@ -66,4 +66,4 @@ def plan_behind(
     for view in feed.gold:
         if view.name in views and not view.is_over_all:
             for key in sorted(set(behind[view.name]) & set(known) - planned):
-                plan_materialization(context, gold_key(feed, view), key)
+                plan_materialization(context, gold_key(settings, feed, view), key)

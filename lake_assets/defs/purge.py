@@ -13,6 +13,7 @@ import dagster as dg
 
 from lake_assets.defs.internals.purge import can_purge, purge_run
 from lake_assets.defs.internals.runs import tag_run
+from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import lake_tags, runs_of
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
@@ -115,7 +116,10 @@ def _before(settings: Settings) -> datetime:
 
 
 def _job(settings: Settings, lake: str) -> dg.JobDefinition:
-    @dg.op(description="Deletes old runs of this lake and their events, oldest first.")
+    @dg.op(
+        name=named(settings, "delete_old_runs"),
+        description="Deletes old runs of this lake and their events, oldest first.",
+    )
     def delete_old_runs(context: dg.OpExecutionContext) -> None:
         note_process(context.instance, context.run.run_id, lake)
         until = time.monotonic() + _AT_MOST_S
@@ -133,7 +137,7 @@ def _job(settings: Settings, lake: str) -> dg.JobDefinition:
         )
 
     @dg.job(
-        name=NAME,
+        name=named(settings, NAME),
         description=(
             "Deletes runs of this lake that are older than `dagster.keep_runs_days`, with their "
             "events and logs. The newest event of each table and result of each check stay."
@@ -149,9 +153,9 @@ def _job(settings: Settings, lake: str) -> dg.JobDefinition:
 
 def _schedule(settings: Settings, lake: str) -> dg.ScheduleDefinition:
     @dg.schedule(
-        name=f"{NAME}_schedule",
+        name=named(settings, f"{NAME}_schedule"),
         cron_schedule=settings.dagster.purge_schedule,
-        job_name=NAME,
+        job_name=named(settings, NAME),
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Deletes old runs, if there are any.",
     )

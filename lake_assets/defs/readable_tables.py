@@ -40,7 +40,7 @@ def table_asked_for(
         FeedError: no feed has that name.
     """
     feed, view = _named(settings, feeds, asked)
-    asset = silver_key(feed) if view is None else gold_key(feed, view)
+    asset = silver_key(settings, feed) if view is None else gold_key(settings, feed, view)
     if view is not None and view.is_over_all:
         if asked.partition is not None:
             fact = f"is one table over all keys, and partition {asked.partition!r} is named"
@@ -73,7 +73,7 @@ def _named(settings: Settings, feeds: Sequence[Feed], asked: Asked) -> tuple[Fee
     known = _readable(settings, feeds)
     key = _as_key(asked.key or "")
     if key not in known:
-        raise _unknown(feeds, key, known)
+        raise _unknown(settings, feeds, key, known)
     return known[key]
 
 
@@ -93,9 +93,12 @@ def _of_feed(feed: Feed, name: str | None) -> tuple[Feed, GoldView | None]:
 def _readable(
     settings: Settings, feeds: Sequence[Feed]
 ) -> Mapping[dg.AssetKey, tuple[Feed, GoldView | None]]:
-    del settings
-    silver = {silver_key(feed): (feed, None) for feed in feeds if feed.has_silver and not feed.into}
-    gold = {gold_key(feed, view): (feed, view) for feed in feeds for view in feed.gold}
+    silver = {
+        silver_key(settings, feed): (feed, None)
+        for feed in feeds
+        if feed.has_silver and not feed.into
+    }
+    gold = {gold_key(settings, feed, view): (feed, view) for feed in feeds for view in feed.gold}
     return {**silver, **gold}
 
 
@@ -108,9 +111,9 @@ def _parts(key: str | Sequence[str]) -> list[str]:
 
 
 def _unknown(
-    feeds: Sequence[Feed], key: dg.AssetKey, known: Mapping[dg.AssetKey, object]
+    settings: Settings, feeds: Sequence[Feed], key: dg.AssetKey, known: Mapping[dg.AssetKey, object]
 ) -> LakeError:
-    if any(key in own_keys(feed) for feed in feeds):
+    if any(key in own_keys(settings, feed) for feed in feeds):
         fact = "is neither silver nor gold, and only these are read as rows"
         return LakeError(_shown(key), fact, f"Name one of: {_listed_keys(known)}")
     names = [name_of(one) for one in known]

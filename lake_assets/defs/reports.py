@@ -56,10 +56,10 @@ def events_of(
     yield from told.materializations(tables)
     if any(change.table == bronze_of(feed.feed) for change in changes):
         yield gap_evaluation(settings, feed, instance, run_id)
-    for checked, of_tables in _results_of_checks(feed, changes).items():
+    for checked, of_tables in _results_of_checks(settings, feed, changes).items():
         yield from results_of(instance, run_id, checked, of_tables)
     judged = {change.key: change.judged for change in changes if change.key and change.judged}
-    asset = silver_key(feed)
+    asset = silver_key(settings, feed)
     ids = latest_ids(instance, asset, judged)
     failures = read_failures(settings.state_dir, feed.feed) if judged else {}
     for key, results in judged.items():
@@ -78,12 +78,14 @@ def events_of(
 
 
 def _results_of_checks(
-    feed: Feed, changes: Sequence[Change]
+    settings: Settings, feed: Feed, changes: Sequence[Change]
 ) -> dict[dg.AssetKey, list[CheckResult]]:
     by_asset: dict[dg.AssetKey, list[CheckResult]] = {}
     for change in changes:
         if change.results:
-            by_asset.setdefault(_asset_of(feed, change), []).extend(change.results.values())
+            by_asset.setdefault(_asset_of(settings, feed, change), []).extend(
+                change.results.values()
+            )
     return by_asset
 
 
@@ -122,7 +124,9 @@ def _table_event(settings: Settings, feed: Feed, change: Change, words: ViewWord
         if change.duplicates:
             metadata["duplicates_dropped"] = dg.MetadataValue.int(change.duplicates)
     partition = partition_of(change.key) if change.key else None
-    return TableEvent(asset=_asset_of(feed, change), partition=partition, metadata=metadata)
+    return TableEvent(
+        asset=_asset_of(settings, feed, change), partition=partition, metadata=metadata
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -201,33 +205,41 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
         *(
             (feed.gold_table(view, scope), scope)
             for view in feed.gold
-            for scope in _looked_at(instance, feed, view, view.scopes(keys))
+            for scope in _looked_at(settings, instance, feed, view, view.scopes(keys))
         ),
     ]
     for table, key in tables:
         change = Change(feed=feed.feed, table=table, key=key)
         now = table_metadata(lake, table)
         partition = None if key is None else partition_of(key)
-        then = latest_metadata(instance, _asset_of(feed, change), partition)
+        then = latest_metadata(instance, _asset_of(settings, feed, change), partition)
         has_rows = bool(now) and now["dagster/row_count"].value
         if has_rows and then.get(VERSION) != now[VERSION]:
             yield change
 
 
 def _looked_at(
-    instance: dg.DagsterInstance, feed: Feed, view: GoldView, scopes: Sequence[str]
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    feed: Feed,
+    view: GoldView,
+    scopes: Sequence[str],
 ) -> Sequence[str]:
     if view.refresh is not None:
         return scopes
-    told = told_scopes(instance, feed, view, scopes)
+    told = told_scopes(settings, instance, feed, view, scopes)
     return [scope for scope in scopes if scope not in told]
 
 
 def told_scopes(
-    instance: dg.DagsterInstance, feed: Feed, view: GoldView, scopes: Collection[str]
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    feed: Feed,
+    view: GoldView,
+    scopes: Collection[str],
 ) -> set[str]:
     """Those of a view's scopes that Dagster has seen materialized."""
-    key = gold_key(feed, view)
+    key = gold_key(settings, feed, view)
     if view.is_over_all:
         return {EVERY_KEY} if latest_id(instance, key) is not None else set()
     return set(latest_ids(instance, key, scopes))
@@ -245,10 +257,14 @@ def latest_metadata(
     return event.metadata if event else {}
 
 
-def _asset_of(feed: Feed, change: Change) -> dg.AssetKey:
+def _asset_of(settings: Settings, feed: Feed, change: Change) -> dg.AssetKey:
     if change.table.layer is Layer.GOLD:
         views = {feed.gold_table(view, str(change.key)): view for view in feed.gold}
-        return gold_key(feed, views[change.table])
+        return gold_key(settings, feed, views[change.table])
     if change.table == bronze_of(feed.feed):
-        return bronze_key(feed)
-    return quarantine_key(feed) if change.table == quarantine_of(feed.feed) else silver_key(feed)
+        return bronze_key(settings, feed)
+    return (
+        quarantine_key(settings, feed)
+        if change.table == quarantine_of(feed.feed)
+        else silver_key(settings, feed)
+    )

@@ -7,7 +7,7 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.keys import gold_key, partition_of, quarantine_key, silver_key
+from lake_assets.defs.keys import gold_key, named, partition_of, quarantine_key, silver_key
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
@@ -58,7 +58,11 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
     """The job for these feeds."""
     lake = lake_id(settings)
 
-    @dg.op(out={}, description="Derives the asked-for tables from scratch while the streams go on.")
+    @dg.op(
+        name=named(settings, "run_rebuild"),
+        out={},
+        description="Derives the asked-for tables from scratch while the streams go on.",
+    )
     def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:
         note_process(context.instance, context.run.run_id, lake)
         feed = find_feed(feeds, config.feed or feeds[0].feed)
@@ -69,7 +73,7 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
             yield from _silver(settings, feed, keys, _time(config.since))
 
     @dg.job(
-        name=NAME,
+        name=named(settings, NAME),
         description="A full refresh: silver from bronze, or gold from silver, from scratch.",
         tags={"dagster/max_runtime": str(24 * 3600), **lake_tags(lake)},
         executor_def=dg.in_process_executor,
@@ -90,10 +94,12 @@ def _silver(
         if silver.name in touched:
             made = in_words(noted_columns_of(settings, feed, key))
             metadata = table_metadata(lake_of(settings), silver, made)
-            yield dg.AssetMaterialization(silver_key(feed), partition=key, metadata=metadata)
+            yield dg.AssetMaterialization(
+                silver_key(settings, feed), partition=key, metadata=metadata
+            )
     if quarantine_of(feed.feed).name in touched:
         metadata = table_metadata(lake_of(settings), quarantine_of(feed.feed))
-        yield dg.AssetMaterialization(quarantine_key(feed), metadata=metadata)
+        yield dg.AssetMaterialization(quarantine_key(settings, feed), metadata=metadata)
 
 
 def _gold(settings: Settings, feed: Feed, keys: Sequence[str] | None) -> Events:
@@ -102,7 +108,7 @@ def _gold(settings: Settings, feed: Feed, keys: Sequence[str] | None) -> Events:
         metadata = refresh_metadata(lake_of(settings), feed, report)
         for refresh in report.refreshed:
             yield dg.AssetMaterialization(
-                gold_key(feed, views[refresh.view]),
+                gold_key(settings, feed, views[refresh.view]),
                 partition=partition_of(refresh.key),
                 metadata=metadata[refresh.key],
             )

@@ -14,7 +14,7 @@ import dagster as dg
 from lake_assets.defs.internals.instigators import has_ticked
 
 SUPERVISOR = "supervisor"
-"""The sensor that starts the next run."""
+"""The sensor that starts the next run, without the lake's prefix."""
 
 _IDLE_START_S = 600.0
 """Seconds from which on a run's time counts that has had nothing to do yet: by then Spark is up, or
@@ -38,6 +38,7 @@ class Rotation:
         instance: dg.DagsterInstance,
         run: dg.DagsterRun,
         *,
+        supervisor: str,
         after_h: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -46,12 +47,14 @@ class Rotation:
         Args:
             instance: knows of the supervisor.
             run: the run of this process.
+            supervisor: the sensor that starts the next run.
             after_h: its time, in hours.
             clock: the time in seconds, from any beginning.
         """
         self._instance = instance
         self._run = run
         self._clock = clock
+        self._supervisor = supervisor
         self._after_s = after_h * 3600
         self._begins_at = clock() + _IDLE_START_S
         self._next_look_at = 0.0
@@ -65,4 +68,6 @@ class Rotation:
         self._next_look_at = self._clock() + _LOOK_EVERY_S
         # By the clock of the wall, as Dagster has it. If that is set, the next ticks are by it.
         now = time.time()
-        return has_ticked(self._instance, self._run, SUPERVISOR, now=now, within_s=_TICKED_WITHIN_S)
+        return has_ticked(
+            self._instance, self._run, self._supervisor, now=now, within_s=_TICKED_WITHIN_S
+        )

@@ -12,7 +12,6 @@ from lake_assets.defs.column_lineage import lineage_metadata
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
-    OWNERS,
     bronze_key,
     group_of,
     identifier_of,
@@ -21,6 +20,7 @@ from lake_assets.defs.keys import (
     quarantine_key,
     silver_key,
 )
+from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
@@ -63,6 +63,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         asset_checks=[
             _checks(settings, feed) for feed in feeds if feed.expectations and not feed.into
         ],
+        resources=resources(settings, feeds),
     )
 
 
@@ -76,17 +77,20 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     made = noted_columns(settings, feed)
     several = feed.payload.subjects
     spec = dg.AssetSpec(
-        silver_key(feed),
-        deps=[bronze_key(feed), *map(bronze_key, flows_into(feed))],
+        silver_key(settings, feed),
+        deps=[
+            bronze_key(settings, feed),
+            *(bronze_key(settings, each) for each in flows_into(feed)),
+        ],
         partitions_def=key_partitions(feed, lake_id(settings)),
         group_name=group_of(Layer.SILVER),
         description="Decoded, typed, append-only events: one table a key"
         + (f", {feed.deduplicate}." if feed.deduplicate else "."),
         kinds={"delta", "spark"},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake_of(settings), pattern, example, in_words(made)),
-            **lineage_metadata(feed, made),
+            **lineage_metadata(settings, feed, made),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
             **({"transform": feed.transform} if feed.transform else {}),
             **({"subjects": dg.MetadataValue.text(several.label)} if several else {}),
@@ -97,20 +101,22 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
 
 def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
     return dg.AssetSpec(
-        quarantine_key(feed),
-        deps=[bronze_key(feed)],
+        quarantine_key(settings, feed),
+        deps=[bronze_key(settings, feed)],
         group_name=group_of(Layer.QUARANTINE),
         description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
         kinds={"delta", "spark"},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata=declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
     )
 
 
-def _check(feed: Feed, expectation: Expectation, lake: str) -> dg.AssetCheckSpec:
+def _check(
+    settings: Settings, feed: Feed, expectation: Expectation, lake: str
+) -> dg.AssetCheckSpec:
     return partitioned_check(
         expectation.name,
-        silver_key(feed),
+        silver_key(settings, feed),
         key_partitions(feed, lake),
         f"`{expectation.sql}` holds for every row. "
         + _CONSEQUENCE[expectation.action].format(share=expectation.allowed_share)
@@ -119,17 +125,19 @@ def _check(feed: Feed, expectation: Expectation, lake: str) -> dg.AssetCheckSpec
 
 
 def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
-    silver, lake = silver_key(feed), lake_id(settings)
+    silver, lake = silver_key(settings, feed), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(silver)}_expectations",
-        specs=[_check(feed, expectation, lake) for expectation in feed.expectations],
+        specs=[_check(settings, feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
+        required_resource_keys={resource_key(settings)},
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
         selected = {key.name for key in context.selected_asset_check_keys}
-        results = recheck(settings, feed, keys_asked_for(context, settings, feed))
+        keys, lend = keys_asked_for(context, settings, feed), lake_in(context, settings).lend
+        results = recheck(settings, feed, keys, lend)
         ids = latest_ids(context.instance, silver, {key for key, _ in results})
         expectations = {expectation.name: expectation for expectation in feed.expectations}
         for (key, name), judged in results.items():

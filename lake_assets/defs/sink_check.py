@@ -27,14 +27,14 @@ _DESCRIPTION = (
 )
 
 
-def sink_check_key(feed: Feed, sink: Sink) -> dg.AssetCheckKey:
+def sink_check_key(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetCheckKey:
     """The check's key."""
-    return dg.AssetCheckKey(sink_key(feed, sink), "is_delivered")
+    return dg.AssetCheckKey(sink_key(settings, feed, sink), "is_delivered")
 
 
 def sink_check(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetChecksDefinition:
     """The check of a sink."""
-    key, lake = sink_check_key(feed, sink), lake_id(settings)
+    key, lake = sink_check_key(settings, feed, sink), lake_id(settings)
 
     @dg.multi_asset_check(
         name=f"{identifier_of(key.asset_key)}_{key.name}",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
-from lake_assets.defs.keys import OWNERS, bronze_key, gold_key, silver_key, sink_key
+from lake_assets.defs.keys import bronze_key, gold_key, silver_key, sink_key
 from lake_assets.defs.sink_check import sink_check
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport
@@ -18,30 +18,34 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """One asset a sink."""
     pairs = [(feed, sink) for feed in feeds for sink in feed.sinks]
     return dg.Definitions(
-        assets=[_sink(feed, sink) for feed, sink in pairs],
+        assets=[_sink(settings, feed, sink) for feed, sink in pairs],
         asset_checks=[sink_check(settings, feed, sink) for feed, sink in pairs],
     )
 
 
-def _sink(feed: Feed, sink: Sink) -> dg.AssetSpec:
+def _sink(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetSpec:
     return dg.AssetSpec(
-        sink_key(feed, sink),
-        deps=[_source_of(feed, sink)],
+        sink_key(settings, feed, sink),
+        deps=[_source_of(settings, feed, sink)],
         group_name="sinks",
         description=(
             f"Rows of {sink.source} that are sent to {sink.place}. Delivered by the job `streams`, "
             "while it runs, or by `lake-assets deliver`."
         ),
         kinds={_KINDS.get(sink.kind, sink.kind)},
-        owners=OWNERS,
+        owners=settings.dagster.owners,
         metadata=_address_of(sink),
     )
 
 
-def _source_of(feed: Feed, sink: Sink) -> dg.AssetKey:
+def _source_of(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetKey:
     if sink.is_of_bronze:
-        return bronze_key(feed)
-    return silver_key(feed) if sink.view is None else gold_key(feed, feed.view(sink.view))
+        return bronze_key(settings, feed)
+    return (
+        silver_key(settings, feed)
+        if sink.view is None
+        else gold_key(settings, feed, feed.view(sink.view))
+    )
 
 
 _KINDS = {"sql": "postgres"}
@@ -58,6 +62,7 @@ def _address_of(sink: Sink) -> dict[str, dg.MetadataValue]:
 class Deliveries:
     """What was delivered, until it is told: a materialization a sink, at a pace."""
 
+    settings: Settings
     feeds: Sequence[Feed]
     every_s: float
     _reports: dict[dg.AssetKey, list[DeliveryReport]] = field(default_factory=dict)
@@ -68,7 +73,7 @@ class Deliveries:
         for feed in self.feeds:
             for sink in feed.sinks:
                 if (feed.feed, sink.name) == (report.feed, report.sink):
-                    self._reports.setdefault(sink_key(feed, sink), []).append(report)
+                    self._reports.setdefault(sink_key(self.settings, feed, sink), []).append(report)
 
     def due(self) -> Iterator[dg.AssetMaterialization]:
         """What is to be told by now."""

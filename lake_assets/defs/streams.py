@@ -11,9 +11,10 @@ import dagster as dg
 from lake_assets.defs.batch_reporter import END_OF_RUN, Reporter, end_of_run, told
 from lake_assets.defs.code_version import CODE, code_version
 from lake_assets.defs.internals.runs import NO_LIMIT
+from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.reports import Event
-from lake_assets.defs.rotation import Rotation
+from lake_assets.defs.rotation import SUPERVISOR, Rotation
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.reports import BatchReport
 from lake_assets.services.control import locate
@@ -47,12 +48,18 @@ def job(
 
     @dg.op(
         out={},
+        name=named(settings, "run_streams"),
         description="Sources to bronze to silver, until told to stop.",
         required_resource_keys={END_OF_RUN},
     )
     def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:
         instance, run = context.instance, context.run
-        rotation = Rotation(instance, run, after_h=settings.stream.rotate_run_after_h)
+        rotation = Rotation(
+            instance,
+            run,
+            supervisor=named(settings, SUPERVISOR),
+            after_h=settings.stream.rotate_run_after_h,
+        )
         reporter = Reporter(settings, supervised(feeds), instance, run.run_id, lake)
         events = stream(settings, feeds, lambda: locate(settings, feeds), owner=run.run_id)
 
@@ -62,7 +69,7 @@ def job(
         yield from told(context, settings, reporter, events, is_over)
 
     @dg.job(
-        name=NAME,
+        name=named(settings, NAME),
         description=(
             "Sources to bronze to silver without end. Kept alive by the sensor `supervisor`, which "
             "starts another run when one has had its time; to stop streaming, turn that sensor off "

@@ -9,6 +9,7 @@ import dagster as dg
 from lake_assets.defs.code_version import code_version, is_outdated
 from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.runs import cancel_run, fail_run, tag_run
+from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import PHASES, UNFINISHED, known_keys, runs_in, runs_of
 from lake_assets.defs.processes import FAULT, REPLACED, fail_lost_runs, has_died, is_ended_by_others
 from lake_assets.defs.rotation import SUPERVISOR
@@ -35,8 +36,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     code, loaded_at = code_version(settings, feeds), time.time()
 
     @dg.sensor(
-        name=SUPERVISOR,
-        job_name=NAME,
+        name=named(settings, SUPERVISOR),
+        job_name=named(settings, NAME),
         # The daemon looks at sensors every 5 s at best.
         minimum_interval_seconds=5,
         default_status=dg.DefaultSensorStatus.RUNNING,
@@ -107,14 +108,16 @@ def observe(
         is_old: says of the run that holds the lock whether its code is older than ours.
     """
     seen = look(settings, now=now)
-    unfinished = runs_in(instance, runs_of(lake, UNFINISHED, job_name=NAME))
-    ended = instance.get_run_records(runs_of(lake, _FINISHED, job_name=NAME), limit=1)
+    unfinished = runs_in(instance, runs_of(lake, UNFINISHED, job_name=named(settings, NAME)))
+    ended = instance.get_run_records(
+        runs_of(lake, _FINISHED, job_name=named(settings, NAME)), limit=1
+    )
     owner = seen.beat.owner if seen.beat else None
     beater = instance.get_run_record_by_id(owner) if owner else None
     return replace(
         seen,
         is_beater_ours=beater is not None,
-        is_run_of_feed=beater is not None and beater.dagster_run.job_name != NAME,
+        is_run_of_feed=beater is not None and beater.dagster_run.job_name != named(settings, NAME),
         is_outdated=beater is not None and is_old(beater),
         runs=tuple(_fact(run) for run in unfinished),
         last_ended=_ended(ended[0], utc_now) if ended else None,

@@ -12,7 +12,7 @@ import dagster as dg
 from lake_assets.defs.batch_reporter import END_OF_RUN, Reporter, end_of_run, told
 from lake_assets.defs.internals.instigators import has_ticked
 from lake_assets.defs.internals.materializations import latest_id
-from lake_assets.defs.keys import bronze_key
+from lake_assets.defs.keys import bronze_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.metadata import table_metadata
 from lake_assets.defs.processes import note_process
@@ -58,14 +58,14 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     )
 
 
-def job_name(feed: Feed) -> str:
+def job_name(settings: Settings, feed: Feed) -> str:
     """The job that runs a feed."""
-    return f"run_feed_{feed.feed}"
+    return named(settings, f"run_feed_{feed.feed}")
 
 
-def schedule_name(feed: Feed) -> str:
+def schedule_name(settings: Settings, feed: Feed) -> str:
     """The schedule of that job."""
-    return f"{job_name(feed)}_schedule"
+    return f"{job_name(settings, feed)}_schedule"
 
 
 def job(
@@ -75,7 +75,7 @@ def job(
     lake = lake_id(settings)
 
     @dg.op(
-        name=f"take_rows_of_{feed.feed}",
+        name=named(settings, f"take_rows_of_{feed.feed}"),
         out={},
         description="Source to bronze to silver to live views, until all is taken that was there.",
         required_resource_keys={END_OF_RUN},
@@ -86,7 +86,11 @@ def job(
 
         def are_coming() -> bool:
             is_on = has_ticked(
-                instance, record, SUPERVISOR, now=time.time(), within_s=_TICKED_WITHIN_S
+                instance,
+                record,
+                named(settings, SUPERVISOR),
+                now=time.time(),
+                within_s=_TICKED_WITHIN_S,
             )
             return bool(supervised(feeds)) and is_on
 
@@ -105,7 +109,7 @@ def job(
         )
 
     @dg.job(
-        name=job_name(feed),
+        name=job_name(settings, feed),
         description=(
             f"Takes all that came to `{feed.source.declared.label}` since the last run to silver, "
             "refreshes the views that streams refresh, and ends. The lake's streams do it if they "
@@ -122,10 +126,10 @@ def job(
 
 
 def _schedule(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> dg.ScheduleDefinition:
-    lake, name = lake_id(settings), job_name(feed)
+    lake, name = lake_id(settings), job_name(settings, feed)
 
     @dg.schedule(
-        name=schedule_name(feed),
+        name=schedule_name(settings, feed),
         cron_schedule=str(feed.schedule),
         job_name=name,
         default_status=dg.DefaultScheduleStatus.RUNNING,
@@ -149,7 +153,7 @@ def _is_untold(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
     """Whether Dagster knows nothing of a feed that has rows: it has lost its storage."""
     bronze = table_metadata(lake_of(settings), bronze_of(feed.feed))
     has_rows = bool(bronze) and bool(bronze["dagster/row_count"].value)
-    return has_rows and latest_id(instance, bronze_key(feed)) is None
+    return has_rows and latest_id(instance, bronze_key(settings, feed)) is None
 
 
 def _endpoints(settings: Settings, feeds: Sequence[Feed]) -> Endpoints | None:

@@ -12,19 +12,20 @@ from lake_assets.defs.keys import external_key, gold_key, silver_key
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.view_order import in_order
+from lake_assets.settings.schema import Settings
 
 
-def deps_of(feed: Feed, view: GoldView) -> list[dg.AssetDep]:
+def deps_of(settings: Settings, feed: Feed, view: GoldView) -> list[dg.AssetDep]:
     """What a view reads; a key's table of its own feed only of that key."""
     deps: dict[dg.AssetKey, dg.AssetDep] = {}
     for source in view.sources:
         if source.external:
-            key = external_key(feed, source.external)
+            key = external_key(settings, feed, source.external)
             deps[key] = dg.AssetDep(key)
             continue
         whose = feed.feed_of(source.feed)
         read = whose.view(source.view) if source.view else None
-        key = silver_key(whose) if read is None else gold_key(whose, read)
+        key = silver_key(settings, whose) if read is None else gold_key(settings, whose, read)
         is_of_keys = read is None or not read.is_over_all
         # Of a view that has no partitions itself, Dagster takes all by itself.
         is_all = is_of_keys and not source.is_of_key and not view.is_over_all

@@ -1,55 +1,101 @@
-"""A YAML file with its line numbers, so that an error can point at what it means."""
+"""A YAML file with its lines and columns, so that an error can point at what it means."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from lake_assets.errors import FeedError, first_line
+from lake_assets.feeds.problems import Place, problem_at, together
 from lake_assets.feeds.yaml_bounds import ensure_bounded, nested_too_deep
+from lake_assets.feeds.yaml_words import explain_character, explain_yaml
 
 Loc = Sequence[int | str]
 """Way into the document, as pydantic gives it: keys of mappings and indexes of lists."""
 
 
 class Document:
-    """One parsed file: its data, and on which line each part of it is."""
+    """One parsed file: its data, and where in it each part is."""
 
     def __init__(self, path: Path) -> None:
         """Read and parse the file.
 
         Raises:
-            FeedError: it cannot be read, is not YAML, or has a key twice.
+            FeedError: it cannot be read, is not YAML, or has keys twice or that are no names.
         """
         self.path = path
-        text = _read(path)
+        self._text, self._root = _read(path), None
         try:
-            self._root = yaml.compose(text, yaml.SafeLoader)
+            self._root = yaml.compose(self._text, yaml.SafeLoader)
             ensure_bounded(self._root, str(path))
-            self._refuse_twins(self._root, set())
-            self.data: Any = yaml.safe_load(text)
+            wrong = [*self._wrong_keys(self._root, set())]
+            self.data: Any = None if wrong else yaml.safe_load(self._text)
         except yaml.MarkedYAMLError as problem:
-            mark = problem.problem_mark
-            where = f"{path}, line {mark.line + 1}" if mark else str(path)
-            raise FeedError(where, f"is not YAML ({problem.problem})", _NEXT_STEP) from problem
+            raise problem_at(str(path), *explain_yaml(self._text, problem)) from problem
+        except yaml.reader.ReaderError as problem:
+            raise problem_at(str(path), *explain_character(self._text, problem)) from problem
         except (yaml.YAMLError, ValueError) as problem:  # a number may have too many digits
-            fact = f"is not YAML ({first_line(problem)})"
-            raise FeedError(str(path), fact, _NEXT_STEP) from problem
+            fact = f"is not YAML: {first_line(problem)}"
+            step = "Write what is no number, or no time, in quotes"
+            place = next(_unreadable(self._root, set()), None)
+            raise problem_at(str(path), place, fact, step) from problem
         except RecursionError:
             raise nested_too_deep(str(path)) from None
+        if wrong:
+            raise together(wrong)
 
     def line_of(self, loc: Loc) -> int:
         """Line of a part, counted from 1; of the nearest part around it where it is missing."""
-        node, line = self._root, 1
+        return self.place_of(loc).line
+
+    def place_of(self, loc: Loc) -> Place:
+        """Where a part begins, with its name; the nearest part around it where it is missing."""
+        node, place = self._root, Place(1, 1)
         for part in loc:
             child = _child(node, part)
             if child is None:
                 break
-            line, node = child
-        return line
+            place, node = child
+        return place
 
-    def _refuse_twins(self, node: yaml.Node | None, seen: set[int]) -> None:
+    def text_at(self, loc: Loc) -> str | None:
+        """What stands in the file for a part that is a single value; None of others."""
+        node = self._node(loc)
+        return node.value if isinstance(node, yaml.ScalarNode) else None
+
+    def has(self, loc: Loc) -> bool:
+        """Whether there is such a part."""
+        return self._node(loc) is not None
+
+    def place_within(self, loc: Loc, start: int, end: int) -> Place:
+        """Where a part of a text is: of the characters `start` to `end` of its value.
+
+        Line breaks, indents and quotes of the file are none of the value's, so what is there is
+        looked for: as often as it stands in the value before.
+        """
+        node = self._node(loc)
+        if not isinstance(node, yaml.ScalarNode) or start >= end:
+            return self.place_of(loc)
+        piece, begin = node.value[start:end], node.start_mark.index
+        source, at = self._text[begin : node.end_mark.index], -1
+        for _ in range(node.value[:start].count(piece) + 1):
+            at = source.find(piece, at + 1)
+            if at < 0:
+                return Place(node.start_mark.line + 1, node.start_mark.column + 1)
+        before = self._text[: begin + at]
+        return Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+    def _node(self, loc: Loc) -> yaml.Node | None:
+        node: yaml.Node | None = self._root
+        for part in loc:
+            child = _child(node, part)
+            if child is None:
+                return None
+            node = child[1]
+        return node
+
+    def _wrong_keys(self, node: yaml.Node | None, seen: set[int]) -> Iterator[FeedError]:
         if node is None or id(node) in seen:  # an anchor may hold itself
             return
         seen.add(id(node))
@@ -57,19 +103,33 @@ class Document:
             lines: dict[str, int] = {}
             for key, value in node.value:
                 if isinstance(key, yaml.ScalarNode):
-                    line = key.start_mark.line + 1
-                    if key.value in lines:
-                        where = f"{self.path}, line {line}"
-                        fact = f"{key.value!r} was given on line {lines[key.value]} already"
-                        raise FeedError(where, fact, "Remove one of them")
-                    lines[key.value] = line
-                self._refuse_twins(value, seen)
+                    yield from self._wrong_key(key, lines)
+                yield from self._wrong_keys(value, seen)
         elif isinstance(node, yaml.SequenceNode):
             for item in node.value:
-                self._refuse_twins(item, seen)
+                yield from self._wrong_keys(item, seen)
+
+    def _wrong_key(self, key: yaml.ScalarNode, lines: dict[str, int]) -> Iterator[FeedError]:
+        """A name that is another one's again, or that YAML takes for something else."""
+        place, name, kind = _place(key), key.value, key.tag.rpartition(":")[2]
+        if name in lines:
+            fact = f"{name!r} was given on line {lines[name]} already"
+            yield problem_at(str(self.path), place, fact, "Remove one of them")
+        elif kind not in {"str", "merge"}:
+            meant = _TAKEN_FOR.get(kind, "something else")
+            fact = f"the name `{name}` is {meant} in YAML, and no text"
+            yield problem_at(str(self.path), place, fact, f"Write it in quotes: '{name}'")
+        lines[name] = place.line
 
 
-_NEXT_STEP = "Correct the file"
+_TAKEN_FOR = {
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "null": "nothing",
+    "timestamp": "a date",
+}
+"""By YAML's tag of a value without quotes."""
 
 _MOST_BYTES = 1024 * 1024
 """Of a file; a feed with ten thousand keys has a fifth. PyYAML takes 20 s for as much."""
@@ -79,22 +139,48 @@ def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise FeedError(str(path), "has more than 1 MiB", "Write several files")
-        return content.decode()
     except OSError as problem:
         fact = f"cannot be read ({problem.strerror or problem})"
-        raise FeedError(str(path), fact, "Make it readable") from problem
+        raise problem_at(str(path), None, fact, "Make it readable") from problem
+    if len(content) > _MOST_BYTES:
+        raise problem_at(str(path), None, "has more than 1 MiB", "Write several files")
+    try:
+        return content.decode()
     except UnicodeDecodeError as problem:
-        raise FeedError(str(path), "is not text in UTF-8", _NEXT_STEP) from problem
+        before = content[: problem.start]
+        place = Place(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
+        found = "looks like UTF-16" if content[:2] in {b"\xff\xfe", b"\xfe\xff"} else ""
+        found = found or f"has the byte 0x{content[problem.start]:02x} here"
+        fact = f"is not text in UTF-8: it {found}"
+        raise problem_at(str(path), place, fact, "Save it as UTF-8 in your editor") from problem
 
 
-def _child(node: yaml.Node | None, part: int | str) -> tuple[int, yaml.Node] | None:
+def _unreadable(node: yaml.Node | None, seen: set[int]) -> Iterator[Place]:
+    """Where values are that look like dates or numbers, and are none."""
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.ScalarNode):
+        try:
+            yaml.safe_load(node.value)
+        except (yaml.YAMLError, ValueError):
+            if node.style is None:
+                yield _place(node)
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for one in child if isinstance(child, tuple) else (child,):
+            yield from _unreadable(one, seen)
+
+
+def _place(node: yaml.Node) -> Place:
+    return Place(node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _child(node: yaml.Node | None, part: int | str) -> tuple[Place, yaml.Node] | None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value == str(part):
-                return key.start_mark.line + 1, value
+                return _place(key), value
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
         item = node.value[part]
-        return item.start_mark.line + 1, item
+        return _place(item), item
     return None

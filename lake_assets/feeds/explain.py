@@ -1,89 +1,135 @@
 """What pydantic finds wrong with a feed, in words that say what would be right."""
 
+import re
+from collections.abc import Sequence
 from difflib import get_close_matches
-from types import UnionType
-from typing import Any, get_args
 
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from lake_assets.feeds.document import Loc
-from lake_assets.model.feeds import Feed
+from lake_assets.feeds.examples import example_of
+from lake_assets.feeds.known_fields import fields_at, mapping_at, suggest
+from lake_assets.feeds.problems import Words
+from lake_assets.feeds.wrong_values import HIDDEN, again, found_in, wrong_value
 
 
-def explain(problem: ErrorDetails) -> str:
-    """Field, fact and, where it is not in pydantic's words already, what would be right."""
-    loc = problem["loc"]
+def explain(problem: ErrorDetails, raw: str | None = None) -> Words:
+    """What is wrong with a field, and what would be right.
+
+    Args:
+        problem: as pydantic tells it.
+        raw: what stands in the file for the field, if that is a single value: YAML may have taken
+            it for something else than a text.
+    """
+    loc, kind = problem["loc"], problem["type"]
     where = dotted(loc) or "the file"
-    kind = problem["type"]
+    if _is_secret(loc):
+        problem, raw = {**problem, "input": HIDDEN}, None
     if kind == "missing":
-        return f"{where} is missing"
+        return Words(f"{where} is missing", f"Add it, such as `{example_of(loc)}`")
     if kind == "extra_forbidden":
-        return f"{where} is no field; {suggest(str(loc[-1]), _fields_at(loc[:-1]))}"
-    if kind == "model_type":
-        return f"{where} must be {_mapping_at(loc)}"
-    if kind == "tuple_type":
-        return f"{where} must be a list, such as [{_listed(problem['input'])}]"
-    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        return _unknown_field(loc, where)
+    if kind in {"model_type", "model_attributes_type"}:
+        found = found_in(problem["input"], raw)
+        fact = f"{where} must be {mapping_at(loc)}, not {found}"
+        is_secret = fields_at(loc) == ["env"]
+        return Words(fact, again(loc, "{env: NAME}" if is_secret else "{name: value}"))
     if kind == "value_error":
-        return f"{where}: {message}"
-    return f"{where} must be {message}, not {_shown(problem['input'])}"
+        return said(problem["msg"].removeprefix("Value error, "), dotted(loc), loc)
+    return wrong_value(problem, where, raw)
 
 
-def suggest(name: str, fields: list[str]) -> str:
-    """Which of the fields was meant, or which there are."""
+_SECRET = re.compile(r"password|token|secret|bearer|basic|header|^env$|^value$|^user$")
+
+
+def _is_secret(loc: Loc) -> bool:
+    return any(_SECRET.search(str(part)) is not None for part in loc)
+
+
+def said(message: str, where: str, loc: Loc) -> Words:
+    """What one of our own validators says, which mostly ends with what would be right."""
+    fact, step = split_step(message)
+    begin = f"{where}: " if where else ""
+    if step:
+        fact = f"{begin}{fact}" if fact else f"{where} is incomplete"
+        return Words(fact, step, f"{begin}{message}")
+    return Words(f"{begin}{message}", _docs_of(loc, message))
+
+
+_VERBS = (
+    *("use", "write", "give", "name", "leave", "call", "route", "declare", "rename", "partition"),
+    *("cast", "make", "join", "put", "add", "remove", "choose", "read", "compute", "compare"),
+    *("let", "define", "install", "correct"),
+)
+"""How what is to be done begins."""
+
+_STEP = re.compile(rf"(?:^|[:;,] )(?=(?:so )?(?:{'|'.join(_VERBS)})\b)")
+
+
+def split_step(message: str) -> tuple[str, str]:
+    """The fact and the next step of a message that has both, else the message alone."""
+    found = _STEP.search(message)
+    if found is None:
+        return message, ""
+    step = message[found.end() :].removeprefix("so ")
+    return message[: found.start()], step[0].upper() + step[1:]
+
+
+def _unknown_field(loc: Loc, where: str) -> Words:
+    fields = fields_at(loc[:-1])
+    name = str(loc[-1])
     close = get_close_matches(name, fields, n=1)
+    fact = f"{where} is no field; {suggest(name, fields)}"
     if close:
-        return f"did you mean {close[0]!r}?"
-    return f"fields here are {', '.join(fields)}" if fields else "there are none yet"
+        return Words(fact, f"Write `{close[0]}`", fact)
+    return Words(fact, "Remove it, or use one of these")
 
 
-def _mapping_at(loc: Loc) -> str:
-    fields = _fields_at(loc)
-    if fields == ["env"]:
-        return "{env: NAME}, the environment variable that has the secret"
-    return f"a mapping of {', '.join(fields)}"
+def told_once(problems: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Without what follows from others.
+
+    A field is missing since its name is misspelt; a list too short since what is in it is wrong.
+    """
+    unknown = [one["loc"] for one in problems if one["type"] == "extra_forbidden"]
+
+    def follows(one: ErrorDetails) -> bool:
+        loc = one["loc"]
+        if one["type"] == "missing":
+            names = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
+            return bool(get_close_matches(str(loc[-1]), names))
+        within = (other["loc"] for other in problems if len(other["loc"]) > len(loc))
+        return one["type"] == "too_short" and any(other[: len(loc)] == loc for other in within)
+
+    return [one for one in problems if not follows(one)]
 
 
-def _fields_at(loc: Loc) -> list[str]:
-    """Names of the fields that the model at `loc` has."""
-    kind: Any = Feed
-    for part in loc:
-        if isinstance(part, int):
-            kind = get_args(kind)[0]
-        elif _is_model(kind):
-            kind = _unwrapped(_fields_of(kind)[part].annotation)
-    return list(_fields_of(kind)) if _is_model(kind) else []
+_DOCS = {
+    "source": "topics.md",
+    "payload": "json-and-csv.md",
+    "route": "routes.md",
+    "routes": "routes.md",
+    "selects": "transforms.md",
+    "masks": "transforms.md",
+    "select": "transforms.md",
+    "transform": "python-transforms.md",
+    "deduplicate": "deduplication.md",
+    "gold": "gold-views.md",
+    "keyed": "keyed-tables.md",
+    "sinks": "rest-sinks.md",
+    "grants": "grants.md",
+    "into": "several-feeds.md",
+    "external": "external-tables.md",
+    "run": "scheduled-feeds.md",
+}
 
 
-def _fields_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of a model by the names that a feed has for them."""
-    return {field.alias or name: field for name, field in kind.model_fields.items()}
-
-
-def _unwrapped(kind: Any) -> Any:  # noqa: ANN401 - annotations have no type of their own
-    """The model of an optional one, as `RowCount` of `RowCount | None`."""
-    if isinstance(kind, UnionType):
-        return next((member for member in get_args(kind) if _is_model(member)), kind)
-    return kind
-
-
-def _is_model(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
+def _docs_of(loc: Loc, message: str) -> str:
+    first = str(loc[0]) if loc else message.partition(":")[0].strip()
+    page = _DOCS.get(first)
+    return f"docs/{page} says what may be there" if page else "`lake-assets schema feed` has all"
 
 
 def dotted(loc: Loc) -> str:
     """A place in a feed, as `gold[0].sql`."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return "".join(parts).removeprefix(".").removesuffix(".[key]")
-
-
-def _listed(value: object) -> str:
-    """What may stand in the list that was meant: a single name, or what stands for any."""
-    return value if isinstance(value, str) and value.isidentifier() else "a, b"
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 - about half a line

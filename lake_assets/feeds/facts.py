@@ -10,10 +10,10 @@ from lake_assets.errors import FeedError
 from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.delta_facts import unread_table
 from lake_assets.feeds.document import Loc
-from lake_assets.feeds.explain import suggest
 from lake_assets.feeds.files_facts import unnamed_schemas, unread_files
 from lake_assets.feeds.functions import find_function, hidden_module
 from lake_assets.feeds.kinesis_facts import unread_stream
+from lake_assets.feeds.known_fields import suggest
 from lake_assets.feeds.postgres_facts import unread_database
 from lake_assets.feeds.sql_reach import unreachable
 from lake_assets.model.ddl import Scalar
@@ -41,7 +41,8 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if feed.schedule is not None and (fact := complaint(feed.schedule)) is not None:
-        yield ("run",), f"{fact}, or `manual`"
+        told = fact.partition(": use ")[0]
+        yield ("run",), f"{told}: use a cron expression as '0 * * * *', or `manual`"
     brought = {name_of_deletes(view.name) for view in feed.gold if view.keyed}
     for index, view in enumerate(feed.gold):
         fact = complaint(view.schedule) if view.schedule is not None else None

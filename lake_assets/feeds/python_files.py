@@ -13,10 +13,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from lake_assets.errors import FeedError, first_line
-from lake_assets.feeds.explain import dotted, explain
+from lake_assets.feeds.explain import dotted, explain, said
+from lake_assets.feeds.problems import Words, problem_at
 from lake_assets.model.feeds import Feed
 
-_STEP = "Correct the file"
+_STEP = "Correct that line, or what it calls"
 
 _EXAMPLE = "Write `def feeds(): return [Feed.model_validate({…})]`"
 
@@ -40,7 +41,8 @@ def feeds_of(path: Path) -> list[Feed]:
     except FeedError:
         raise
     except ValidationError as problem:
-        raise FeedError(_where(path, problem), _words(problem), _STEP) from problem
+        words = _words(problem)
+        raise problem_at(_where(path, problem), None, *words) from problem
     except Exception as problem:  # a file may raise anything
         fact = f"raises {type(problem).__name__}: {first_line(problem)}"
         raise FeedError(_where(path, problem), fact, _STEP) from problem
@@ -88,12 +90,13 @@ def _where(path: Path, problem: Exception) -> str:
     return ", ".join([str(path), *(f"line {line}" for line in lines)])
 
 
-def _words(problem: ValidationError) -> str:
+def _words(problem: ValidationError) -> Words:
     """What is wrong first with what a file makes."""
     first, *others = problem.errors(include_url=False)
     if problem.title == Feed.__name__:
-        fact = explain(first)
+        words = explain(first)
     else:
-        message = first["msg"].removeprefix("Value error, ")
-        fact = f"{problem.title}: {dotted(first['loc'])}: {message}"
-    return f"{fact}; and {len(others)} more" if others else fact
+        fact = f"{problem.title}: {dotted(first['loc'])}"
+        words = said(first["msg"].removeprefix("Value error, "), fact, ())
+    more = f"; and {len(others)} more" if others else ""
+    return Words(f"{words.fact}{more}", words.next_step, words.sentence and words.sentence + more)

@@ -3,6 +3,7 @@
 A check is about one key's table at a time; an expectation (`model.expectations`) of single rows.
 """
 
+import re
 from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
@@ -20,9 +21,17 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
+_MONTHS = re.compile(r"\s*[\d.]+\s*M\s*")
+"""What others read as months, and we would as minutes."""
+
+
 def duration(value: object) -> timedelta:
     """A time span above zero, of `30s`, `15m`, `1h` or `2d`; raises a ValueError for others."""
     seconds = 0.0
+    if isinstance(value, str) and _MONTHS.fullmatch(value):
+        number = value.strip(" M")
+        message = f"{value!r} may be minutes or months: write {number}m, or days"
+        raise ValueError(message)
     if isinstance(value, timedelta):
         seconds = value.total_seconds()
     elif isinstance(value, str) and not value.strip().isdecimal():

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lake_assets.errors import first_line
+from lake_assets.model.sql_words import complaint_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -194,9 +195,8 @@ def _tables(query: "exp.Query") -> list[tuple[tuple[str, ...], "exp.Table"]]:
 
 
 def _complaint(problem: "SqlglotError") -> str:
-    """What was expected and where; the excerpt that follows is coloured for terminals."""
+    """What is wrong and where; the excerpt that follows is coloured for terminals."""
     errors = getattr(problem, "errors", None)
     if not errors:
         return first_line(problem)
-    first = errors[0]
-    return f"{first['description'].rstrip('.')}, line {first['line']}, column {first['col']}"
+    return f"{complaint_of(errors[0])}, line {errors[0]['line']}, column {errors[0]['col']}"

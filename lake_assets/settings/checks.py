@@ -1,7 +1,7 @@
 """What is wrong with a value, in words that do not repeat it: it may be a secret. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,30 @@ def folder_complaint(path: Path) -> str | None:
     if match is None:
         return None
     return f"is {str(path)!r}, and Delta's library or Spark cannot use a path with {match[0]!r}"
+
+
+def words_in(text: str) -> list[str]:
+    """Words between commas, as variables of the environment have them."""
+    return [word for part in text.split(",") if (word := part.strip())]
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def prefix_complaint(parts: Sequence[str]) -> str | None:
+    """What is wrong with the parts of a prefix of Dagster's keys and names, or None."""
+    odd = next((part for part in parts if not _NAME.fullmatch(part)), None)
+    return None if odd is None else f"has {odd!r}, and takes letters, digits and _ alone"
+
+
+_OWNER = re.compile(r"team:\S+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
+"""What Dagster takes; and no white space in a team, which pages could not show."""
+
+
+def owners_complaint(owners: Sequence[str]) -> str | None:
+    """What is wrong with the owners of assets, or None."""
+    odd = next((owner for owner in owners if not _OWNER.fullmatch(owner)), None)
+    return None if odd is None else f"has {odd!r}, which is neither team:name nor an e-mail address"
 
 
 def mail_complaint(addresses: str) -> str | None:

@@ -240,4 +240,6 @@ def child_environment(
 def _text(value: object) -> str:
     if isinstance(value, dict):
         return json.dumps({name: _text(item) for name, item in value.items()})
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -1,10 +1,17 @@
 """Settings of upkeep: logs, maintenance, backups, Dagster's runs, and alerts to what is to come."""
 
 from enum import StrEnum
+from typing import Annotated, Any
 
 from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import NoDecode
 
-from lake_assets.settings.checks import target_complaint
+from lake_assets.settings.checks import (
+    owners_complaint,
+    prefix_complaint,
+    target_complaint,
+    words_in,
+)
 from lake_assets.settings.group import Group, refuse
 
 
@@ -112,6 +119,32 @@ class DagsterSettings(Group):
     lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
     """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
     lake beside another resource `lake`, need keys of their own."""
+
+    key_prefix: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    """What the keys of all assets begin with, and names of jobs, schedules, sensors and ops, so
+    that several lakes fit in one code location; in the environment with commas (`prod,eu`).
+    Dagster takes assets for others once it changes."""
+
+    owners: Annotated[list[str], NoDecode] = Field(default_factory=lambda: ["team:lake"])
+    """Who is named as owner of each asset: `team:…` or e-mail addresses; in the environment with
+    commas. Empty, nobody is."""
+
+    @field_validator("key_prefix", "owners", mode="before")
+    @classmethod
+    def _is_split_at_commas(cls, value: Any) -> Any:  # noqa: ANN401 - whatever was given
+        return words_in(value) if isinstance(value, str) else value
+
+    @field_validator("key_prefix")
+    @classmethod
+    def _parts_are_names(cls, value: list[str]) -> list[str]:
+        refuse(prefix_complaint(value))
+        return value
+
+    @field_validator("owners")
+    @classmethod
+    def _owners_are_known_to_dagster(cls, value: list[str]) -> list[str]:
+        refuse(owners_complaint(value))
+        return value
 
 
 class ForecastSettings(Group):

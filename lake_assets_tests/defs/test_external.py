@@ -35,6 +35,8 @@ def test_a_view_comes_from_the_table_that_others_make(settings, tmp_path):
     specs = {one.key: one for one in gold.build(settings, [feed]).resolve_all_asset_specs()}
     view = specs[dg.AssetKey("gold_play_countries")]
     assert PLAYERS in {dep.asset_key for dep in view.deps}
-    told = view_lineage_metadata(feed, view_lineage(lake_of(settings), feed, feed.gold[0]))
+    told = view_lineage_metadata(
+        settings, feed, view_lineage(lake_of(settings), feed, feed.gold[0])
+    )
     (made_of,) = told[LINEAGE].value.deps_by_column["country"]
     assert made_of == dg.TableColumnDep(asset_key=PLAYERS, column_name="country")

@@ -56,7 +56,7 @@ def test_executed_it_fails_with_the_ranges_that_the_table_has(settings, instance
     (check,) = build(settings, [GAMES]).asset_checks or ()
     done = dg.materialize([check], instance=instance, selection=dg.AssetSelection.checks(check))
     (found,) = done.get_asset_check_evaluations()
-    assert (found.asset_check_key, found.passed) == (check_key(GAMES), False)
+    assert (found.asset_check_key, found.passed) == (check_key(settings, GAMES), False)
     assert found.severity is dg.AssetCheckSeverity.ERROR
     assert found.metadata["offsets_lost"].value == 4
     assert found.metadata["offsets_in_quarantine"].value == 2

@@ -268,7 +268,7 @@ def test_views_with_the_same_schedule_share_its_runs(settings):
         f"{JOB}_schedule": JOB,
         f"{TOGETHER}_schedule": TOGETHER,
     }
-    assert [schedule_name(THREE, view) for view in THREE.gold] == [
+    assert [schedule_name(Settings(), THREE, view) for view in THREE.gold] == [
         f"{JOB}_schedule",
         f"{TOGETHER}_schedule",
         f"{TOGETHER}_schedule",
@@ -289,7 +289,7 @@ def test_a_view_more_or_less_renames_no_schedule(settings):
 
 
 def test_the_names_of_the_first_release_are_known():
-    assert former_schedule_names(THREE) == {
+    assert former_schedule_names(Settings(), THREE) == {
         "refresh_gold_player_agg_schedule": f"{JOB}_schedule",
         "refresh_gold_top_and_1_more_schedule": f"{TOGETHER}_schedule",
     }

@@ -36,7 +36,7 @@ def rotation(stored, clock):
         """Stands for the real one."""
 
     run = stored.create_run_for_job(streams, remote_job_origin=RemoteJobOrigin(REPOSITORY, "s"))
-    return Rotation(stored, run, after_h=1, clock=clock)
+    return Rotation(stored, run, supervisor=SUPERVISOR, after_h=1, clock=clock)
 
 
 @pytest.fixture
@@ -110,6 +110,12 @@ def test_a_run_outside_of_a_code_location_is_nobodys_to_continue(instance, clock
     def streams():
         """Executed in this process."""
 
-    rotation = Rotation(instance, instance.create_run_for_job(streams), after_h=1, clock=clock)
+    rotation = Rotation(
+        instance,
+        instance.create_run_for_job(streams),
+        supervisor=SUPERVISOR,
+        after_h=1,
+        clock=clock,
+    )
     clock.now += 7200
     assert not rotation.is_due()

@@ -33,7 +33,7 @@ def test_tables_that_several_feeds_fill_are_one_asset_that_comes_from_all_their_
 ):
     flow = GAMES.model_copy(update={"feed": "twin", "into": "games", "gold": ()})
     feeds = [feed.beside([GAMES, flow]) for feed in (GAMES, flow)]
-    ensure_unique(feeds)
+    ensure_unique(settings, feeds)
     graph = build(settings, feeds).resolve_asset_graph()
     assert graph.get(SILVER).parent_keys == {
         dg.AssetKey("bronze_games"),
@@ -41,7 +41,7 @@ def test_tables_that_several_feeds_fill_are_one_asset_that_comes_from_all_their_
     }
     assert graph.get(dg.AssetKey("quarantine_twin")).parent_keys == {dg.AssetKey("bronze_twin")}
     assert dg.AssetKey("silver_twin_events") not in graph.get_all_asset_keys()
-    assert silver_key(feeds[1]) == SILVER
+    assert silver_key(settings, feeds[1]) == SILVER
     assert key_partitions(feeds[1], lake).name == f"games_{lake}"
     assert {key.name for key in graph.asset_check_keys} == {"gamer_is_known", "device_is_known"}
 

@@ -33,7 +33,7 @@ def test_execute_looks_at_once(settings):
         deliveries = Deliveries(context, deliveries_of("games", "api"))
         deliveries.record(1, [outcome(1, is_delivered=False)], None)
     found = assemble(settings, [FEED])
-    key = sink_check_key(FEED, FEED.sinks[0])
+    key = sink_check_key(settings, FEED, FEED.sinks[0])
     job = dg.define_asset_job("look", selection=dg.AssetSelection.checks(key))
     with dg.DagsterInstance.ephemeral() as instance:
         run = dg.Definitions.merge(found, dg.Definitions(jobs=[job])).resolve_job_def("look")

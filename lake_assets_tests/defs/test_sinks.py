@@ -3,6 +3,7 @@ from lake_assets.defs import silver, sinks
 from lake_assets.defs.keys import bronze_key, sink_key
 from lake_assets.defs.sinks import Deliveries
 from lake_assets.model.reports import DeliveryReport
+from lake_assets.settings.schema import Settings
 from lake_assets_tests.sinks.bronze import bronze_feed
 from lake_assets_tests.sinks.lakes import feed_with_sink
 from lake_assets_tests.sinks.views import to_api
@@ -35,12 +36,12 @@ def test_a_sink_is_an_asset_after_silver(settings):
 def test_a_sink_of_a_view_is_an_asset_after_the_view(settings):
     feed = to_api("https://example.com")
     graph = assemble(settings, [feed]).get_repository_def().asset_graph
-    parents = graph.get(sink_key(feed, feed.sinks[0])).parent_keys
+    parents = graph.get(sink_key(settings, feed, feed.sinks[0])).parent_keys
     assert {parent.to_user_string() for parent in parents} == {"gold_best"}
 
 
 def test_deliveries_are_one_materialization_at_a_pace():
-    deliveries = Deliveries([FEED], every_s=3600)
+    deliveries = Deliveries(Settings(), [FEED], every_s=3600)
     deliveries.add(_report(10, 0.2))
     deliveries.add(_report(20, 0.3))
     deliveries.add(_report(0, None))
@@ -63,6 +64,6 @@ def test_deliveries_are_one_materialization_at_a_pace():
 def test_a_feed_without_silver_has_a_sink_after_bronze_and_no_tables_between(settings):
     feed = bronze_feed("http://127.0.0.1:1")
     (sink,) = sinks.build(settings, [feed]).assets or ()
-    assert [dep.asset_key for dep in sink.deps] == [bronze_key(feed)]
+    assert [dep.asset_key for dep in sink.deps] == [bronze_key(settings, feed)]
     assert not silver.build(settings, [feed]).assets
     assert assemble(settings, [feed]).resolve_asset_graph()

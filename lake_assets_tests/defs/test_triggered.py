@@ -157,7 +157,7 @@ def tick(stored):
     """One tick of the schedule of a feed."""
 
     def look(settings, feed):
-        schedule = build(settings, [feed]).resolve_schedule_def(schedule_name(feed))
+        schedule = build(settings, [feed]).resolve_schedule_def(schedule_name(settings, feed))
         at = datetime(2026, 1, 1, tzinfo=UTC)
         return schedule(dg.build_schedule_context(instance=stored, scheduled_execution_time=at))
 
@@ -181,7 +181,7 @@ def test_a_run_that_is_under_way_is_not_doubled(settings, tick, stored, lake):
 def test_runs_of_another_lake_hold_up_none(settings, tick, stored):
     run = job(settings, [HOURLY], HOURLY)
     stored.create_run_for_job(run, status=Status.STARTED, tags=lake_tags("another"))
-    assert job_name(HOURLY) == run.name
+    assert job_name(settings, HOURLY) == run.name
     assert isinstance(tick(settings, HOURLY), dg.RunRequest)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from lake_assets.errors import FeedError
-from lake_assets.feeds.load import find_feed, load_feeds
+from lake_assets.feeds.load import find_feed, load_feeds, read_feeds
+from lake_assets.feeds.problems import FeedsError
 from lake_assets.model.checks import Severity
 from lake_assets.model.expectations import Action
 from lake_assets.model.retention import Age, Reset, SilverRetention
@@ -81,8 +82,9 @@ def test_a_feed_may_say_how_often_its_batches_come(tmp_path, told, seconds):
     [
         ("often", "trigger: 'often' is no duration: write a number and a unit"),
         ("1", "trigger: 1 is no duration: write a number and a unit"),
-        ("50ms", "trigger must be greater than or equal to"),
-        ("2h", "trigger must be less than or equal to"),
+        ("50ms", "trigger must be at least 100ms, and is '50ms'"),
+        ("2h", "trigger must be at most 1h, and is '2h'"),
+        ("1M", "trigger: '1M' may be minutes or months: write 1m, or days"),
     ],
 )
 def test_a_trigger_that_cannot_be_is_refused(tmp_path, told, problem):
@@ -119,7 +121,7 @@ def test_how_long_rows_stay_is_told_short_or_by_a_column(tmp_path, told, column)
     [
         ("retention: soon", "'soon' is no duration: write a number and a unit"),
         ("retention: 90", "90 is no duration"),
-        ("retention: 10m", "must be greater than or equal to"),
+        ("retention: 10m", "retention.keep must be at least 1h, and is '10m'"),
         ("retention: {column: happened}", "keep"),
         ("retention: {keep: 90d, colum: happened}", "colum"),
         ("bronze: {retention: never}", "'never' is no duration"),
@@ -146,9 +148,9 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
         ("[rummy, poker]", "rummy", 8, "route.keys must be a list, such as [rummy]"),
         ("[rummy, poker]", "7", 8, "route.keys must be a list, such as [a, b]"),
         ("rummy, poker", "../x", 8, "route.keys[0]: '../x' cannot name a table: use 1 to 64"),
-        ("poker]", "rummy]", 6, "route: keys are given twice: rummy"),
-        ("feed: games", "feed: 7", 1, "feed must be a valid string, not 7"),
-        ("feed: games", "fed: games", 1, "feed is missing"),
+        ("poker]", "rummy]", 8, "route: keys are given twice: rummy"),
+        ("feed: games", "feed: 7", 1, "feed must be text, not the number 7. Write it in"),
+        ("feed: games", "fed: games", 1, "fed is no field; did you mean 'feed'?"),
         (
             "{topic: game-stream}",
             "",
@@ -159,24 +161,24 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
         ('"*/1 * * * *"', '"* * * *"', 18, "gold[0].schedule: '* * * *' has 4 fields, not 5"),
         ("feed: games", "feed: games\nrun: hourly", 2, "run: 'hourly' has 1 fields, not 5 (minute"),
         ("feed: games", "feed: games\nrun: 1h", 2, "run: '1h' has 1 fields, not 5 (minute"),
-        ("feed: games", "feed: games\nrun: 5", 2, "run must be a valid string, not 5"),
+        ("feed: games", "feed: games\nrun: 5", 2, "run must be text, not the number 5"),
         ("feed: games", 'feed: games\nrun: "0 0 31 4 *"', 2, "run: '0 0 31 4 *' never comes"),
         ("min: 1", "mim: 1", 22, "checks[0].row_count.mim is no field; did you mean 'min'?"),
         ("min: 1", "min: 2, max: 1", 22, "checks[0].row_count: min 2 is above max 1"),
         ("min: 1", "", 22, "checks[0].row_count: give min, max or both"),
-        ("min: 1", "min: -1", 22, "checks[0].row_count.min must be greater than or equal to 0"),
+        ("min: 1", "min: -1", 22, "checks[0].row_count.min must be at least 0, and is"),
         ("max_age: 1h", "max_age: 60", 24, "checks[1].freshness.max_age: 60 is no duration: write"),
         ("max_age: 1h", "max_age: '60'", 24, "max_age: '60' is no duration: write a number and a"),
         ("max_age: 1h", "max_age: 0s", 24, "checks[1].freshness.max_age: '0s' is no duration"),
         ("max_age: 1h", "max_age: soon", 24, "as 30s, 15m, 1h or 2d"),
         ("severity: warn", "severity: bad", 25, "checks[1].severity must be 'warn' or 'error'"),
-        ("unique: [_offset]", "unique: []", 26, "checks[2].unique must be"),
+        ("unique: [_offset]", "unique: []", 26, "checks[2].unique must have at least 1 in it"),
         ("unique: [_offset]", "uniqe: [_offset]", 26, "checks[2].uniqe is no field; did you mean"),
         ("unique: [_offset]", "keys: [poker]", 26, "checks[2]: a check has one of unique, row_co"),
         ("unique: [_offset]", "equals_source: n", 26, "checks[2].equals_source is no field"),
         ("name: fresh", "name: some", 21, "checks: two checks are called some"),
         ("name: fresh", "name: gamer_is_known", 21, "two expectations and checks are called"),
-        ("    action: drop", "    max_share: 0.1", 10, "max_share is of `action: quarantine`"),
+        ("    action: drop", "    max_share: 0.1", 12, "max_share is of `action: quarantine`"),
         (
             "equals_source: session",
             "equals_source: sesion",
@@ -197,13 +199,36 @@ def test_a_wrong_field_is_named_with_its_line_and_what_is_right(
     assert "\n" not in str(caught.value)
 
 
-def test_the_first_problems_are_named_and_the_others_counted(tmp_path):
+def test_all_problems_of_all_files_are_told_a_line_each_in_their_order(tmp_path):
     many = "\n".join(f"x{i}: 1" for i in range(5)) + "\n"
-    with pytest.raises(FeedError, match=r"line 1: .*; line 2: .*; line 3: .*; and 2 more"):
-        load_feeds(_write(tmp_path, many + GOOD))
+    _write(tmp_path, GOOD.replace("action: drop", "action: dorp"), "z.yaml")
+    with pytest.raises(FeedsError) as caught:
+        load_feeds(_write(tmp_path, many + GOOD, "a.yaml"))
+    told = str(caught.value).splitlines()
+    assert [line.partition(": ")[0].rpartition("/")[2] for line in told] == [
+        *(f"a.yaml, line {n}" for n in range(1, 6)),
+        "z.yaml, line 12",
+    ]
+    places = [(one.line, one.column) for one in caught.value.problems]
+    assert places == [*((n, 1) for n in range(1, 6)), (12, 5)]
+    assert (caught.value.line, caught.value.thing) == (1, f"{tmp_path / 'a.yaml'}, line 1")
 
 
-@pytest.mark.parametrize("text", ["", "just a word", "- a\n- b\n"])
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
+def test_an_empty_file_is_told_how_to_begin(tmp_path, text):
+    with pytest.raises(FeedError, match=r"is empty: it declares no feed\. Begin it with"):
+        load_feeds(_write(tmp_path, text))
+
+
+def test_what_can_be_read_is_read_beside_what_cannot(tmp_path):
+    _write(tmp_path, "feed: [", "broken.yaml")
+    read = read_feeds(_write(tmp_path, GOOD))
+    assert [file.feed.feed for file in read.files] == ["games"]
+    assert [Path(one.file).name for one in read.problems] == ["broken.yaml"]
+    assert read.files[0].document.line_of(["gold", 0, "measures", "session_count"]) == 17
+
+
+@pytest.mark.parametrize("text", ["just a word", "- a\n- b\n"])
 def test_a_file_that_is_no_feed_is_refused(tmp_path, text):
     with pytest.raises(FeedError, match="the file must be a mapping of feed, source, payload"):
         load_feeds(_write(tmp_path, text))
@@ -212,7 +237,8 @@ def test_a_file_that_is_no_feed_is_refused(tmp_path, text):
 def test_two_feeds_of_one_name_are_refused(tmp_path):
     _write(tmp_path, GOOD, "a.yaml")
     _write(tmp_path, GOOD, "b.yaml")
-    with pytest.raises(FeedError, match=r"b\.yaml: feed 'games' is declared in .*a\.yaml already"):
+    told = r"b\.yaml, line 1: feed 'games' is declared in .*a\.yaml already"
+    with pytest.raises(FeedError, match=told):
         load_feeds(tmp_path)
 
 

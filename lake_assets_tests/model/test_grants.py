@@ -53,7 +53,7 @@ def test_without_keys_it_covers_all_of_a_layer(grant):
 @pytest.mark.parametrize(
     ("declared", "rest", "fact"),
     [
-        ("{principal: a, layers: []}", ROUTE, "at least 1 item"),
+        ("{principal: a, layers: []}", ROUTE, "at least 1 in it"),
         ("{principal: a}", ROUTE, "layers"),
         ('{principal: "a b", layers: [gold]}', ROUTE, "principal"),
         ("{principal: a, layers: [log]}", ROUTE, "the log's tables are of all feeds"),

@@ -45,7 +45,7 @@ def test_a_query_is_over_one_game_or_over_all(sql, expected):
         ("select * from fitness.bronze", r"reads fitness\.bronze; .* <feed>\.silver"),
         ("select * from external.players", r"reads external\.players alone, .*; join silver"),
         ("selec gamer_id from silver", "does not parse .*line 1, column 19"),
-        ("select (gamer_id from silver", r"does not parse \(Expecting \), line 1"),
+        ("select (gamer_id from silver", r"does not parse \(`\)` is missing"),
         ("select 'gamer_id from silver", r"does not parse \(Error tokenizing"),
         ("insert into silver select * from silver_all", "is no query"),
         ("drop table silver", "is no query"),

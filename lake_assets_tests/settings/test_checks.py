@@ -6,8 +6,11 @@ from lake_assets.settings.checks import (
     address_complaint,
     folder_complaint,
     mail_complaint,
+    owners_complaint,
+    prefix_complaint,
     target_complaint,
     web_complaint,
+    words_in,
 )
 
 
@@ -69,3 +72,27 @@ def test_backups_go_to_a_whole_path_or_an_address(target):
 @pytest.mark.parametrize("target", ["", "backups", "./backups", "~/backups"])
 def test_where_backups_go_does_not_depend_on_where_a_process_runs(target):
     assert "whole path" in str(target_complaint(target))
+
+
+def test_words_stand_between_commas():
+    assert words_in("team:data, a@example.com,") == ["team:data", "a@example.com"]
+    assert words_in("") == []
+
+
+def test_parts_of_a_prefix_are_names():
+    assert prefix_complaint([]) is None
+    assert prefix_complaint(["prod", "eu_1"]) is None
+
+
+@pytest.mark.parametrize("part", ["", "a/b", "eu-1", "a b", "1a", "\u00e4"])
+def test_what_dagster_could_not_name_a_job_is_no_part_of_a_prefix(part):
+    assert "takes letters, digits and _ alone" in str(prefix_complaint(["prod", part]))
+
+
+def test_owners_are_teams_and_people():
+    assert owners_complaint(["team:data-eng", "a.b+c@example.com"]) is None
+
+
+@pytest.mark.parametrize("owner", ["", "data", "team:", "team:a b", "a@b", "a@b c.de", "@b.de"])
+def test_nobody_else_is_an_owner(owner):
+    assert "neither team:name nor an e-mail address" in str(owners_complaint([owner]))

@@ -348,3 +348,29 @@ def test_another_store_is_refused_for_a_lake(monkeypatch, given):
     taken = "only folders of this machine, s3://, gs:// and abfss:// are"
     with pytest.raises(SettingsError, match=taken):
         load_settings()
+
+
+def test_lists_have_commas_in_the_environment(monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_DAGSTER_KEY_PREFIX", "prod, eu")
+    monkeypatch.setenv("LAKE_ASSETS_DAGSTER_OWNERS", "team:data,a@example.com")
+    found = load_settings(home=Path("/home/me"))
+    assert found.dagster.key_prefix == ["prod", "eu"]
+    assert found.dagster.owners == ["team:data", "a@example.com"]
+    for name, value in child_environment(found, base={"PATH": ""}).items():
+        monkeypatch.setenv(name, value)
+    assert load_settings() == found
+
+
+def test_nobody_need_own_assets(monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_DAGSTER_OWNERS", "")
+    found = load_settings(home=Path("/home/me"))
+    assert found.dagster.owners == []
+    for name, value in child_environment(found, base={"PATH": ""}).items():
+        monkeypatch.setenv(name, value)
+    assert load_settings() == found
+
+
+def test_a_prefix_that_is_no_name_is_refused(monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_DAGSTER_KEY_PREFIX", "prod,e/u")
+    with pytest.raises(SettingsError, match="DAGSTER_KEY_PREFIX: has 'e/u', and takes letters"):
+        load_settings()

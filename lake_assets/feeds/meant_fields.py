@@ -1,0 +1,31 @@
+"""Which part of a file a validator means that looks at several: a model's own errors name no field.
+
+Their messages begin with the field (`selects: chess is no key of this feed`), or quote a value.
+"""
+
+import re
+
+from pydantic_core import ErrorDetails
+
+from lake_assets.feeds.document import Document, Loc
+
+_WORD = re.compile(r"[\w.-]+")
+
+
+def field_meant(document: Document, error: ErrorDetails) -> Loc:
+    """Where what an error is about stands, as exactly as its words tell."""
+    loc: list[int | str] = list(error["loc"])
+    if error["type"] != "value_error":
+        return loc
+    message = error["msg"].removeprefix("Value error, ")
+    while message:
+        head = message.replace("`", "").replace("'", "")
+        found = _WORD.match(head)
+        if found is None or not document.has([*loc, found[0]]):
+            break
+        loc.append(found[0])
+        rest = head[found.end() :]
+        if not rest.startswith((":", " is no key")):
+            break
+        message = rest.removeprefix(":").strip()
+    return loc
