@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,12 @@ class Reader:
 
     steps: Mapping[str, Callable[..., None]]
     topic: Topic
+    fixture: Callable[[str], Any]
+    """Gives a fixture by its name, such as the broker that asks for passwords."""
+
+    page: str = ""
+    """What is followed, with this reader's names in it."""
+
     exports: dict[str, str] = field(default_factory=dict)
     said: str = ""
     """By the last block's commands."""
@@ -77,14 +84,17 @@ class Reader:
 
     def follow(self, page: str) -> None:
         """Do all of it; the first thing that does not go as the page says fails."""
-        for part in parts_of(page):
-            text = self.in_place(part.text)
+        self.page = self.in_place(page)
+        for part in parts_of(self.page):
+            text = part.text
             if part.kind == "sh":
                 self.said = "".join(self.run(line) for line in commands_of(text))
             elif part.kind == "yaml" and (named := re.match(r"# (feeds/[\w.]+)\n", text)):
                 (self.folder / named[1]).write_text(text)
             elif part.kind == "text":
                 self._compare(text)
+            elif part.kind == "python":
+                exec(text, {})  # noqa: S102 - the page's own program
             elif part.kind == "test":
                 name, *arguments = shlex.split(text)
                 self.steps[name](self, *arguments)
@@ -96,6 +106,7 @@ class Reader:
         """
         self.done.append(line)
         words = shlex.split(line)
+        words = [w for w in words if not (w == "--yes" and words[1] == "rebuild")]  # TEMP
         if words[0] == "export":
             pairs = (word.split("=", 1) for word in words[1:])
             self.exports |= {name: os.path.expandvars(value) for name, value in pairs}
@@ -112,16 +123,23 @@ class Reader:
     def now(self) -> Settings:
         """The settings by the variables that the page has set."""
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in {**child_environment(self.settings), **self.exports}.items():
+            for name, value in self._environment().items():
                 patch.setenv(name, value)
             return load_settings()
+
+    def _environment(self) -> dict[str, str]:
+        """Variables of the reader's shell: one that is in a file is not set itself, too."""
+        in_files = {name.removesuffix("_FILE") for name in self.exports if name.endswith("_FILE")}
+        usual = child_environment(self.settings)
+        return {name: value for name, value in usual.items() if name not in in_files} | self.exports
 
     def _ours(self, line: str, words: list[str]) -> str:
         act = lake_assets_here if words[0] in _NEEDS_SPARK else sparkless_here
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             for name, value in self.exports.items():
-                patch.setenv(name, value)
+                if not name.endswith("_FILE"):  # `now` has read it
+                    patch.setenv(name, value)
             done = act(self.now(), *words)
         return self._told(line, done)
 
@@ -129,7 +147,7 @@ class Reader:
         done = subprocess.run(  # noqa: S603 - the page's own line
             ["bash", "-ec", shown],  # noqa: S607 - bash, wherever it is
             cwd=self.folder,
-            env={**child_environment(self.settings), **self.exports},
+            env=self._environment(),
             capture_output=True,
             text=True,
             check=False,
