@@ -9,11 +9,11 @@ import dagster as dg
 
 from lake_assets.defs.checks import keys_asked_for
 from lake_assets.defs.column_lineage import lineage_metadata
+from lake_assets.defs.grouping import AssetLayer, of_feed
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
     bronze_key,
-    group_of,
     identifier_of,
     key_partitions,
     key_pattern,
@@ -25,11 +25,11 @@ from lake_assets.defs.late import recheck
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Target, evaluation_of
-from lake_assets.delta.catalog import keys_of
+from lake_assets.delta.catalog import example_keys
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
-from lake_assets.model.tables import Layer, quarantine_of
+from lake_assets.model.tables import quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.noted_columns import in_words, noted_columns
 from lake_assets.state.lake_id import lake_id
@@ -71,7 +71,7 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     """Of a feed that fills another's tables none: they are the other's asset."""
     if feed.into is not None:
         return []
-    keys = keys_of(lake_of(settings), feed)
+    keys = example_keys(lake_of(settings), feed)
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
     made = noted_columns(settings, feed)
@@ -83,11 +83,10 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
             *(bronze_key(settings, each) for each in flows_into(feed)),
         ],
         partitions_def=key_partitions(feed, lake_id(settings)),
-        group_name=group_of(Layer.SILVER),
+        **of_feed(settings, feed, AssetLayer.SILVER),
         description="Decoded, typed, append-only events: one table a key"
         + (f", {feed.deduplicate}." if feed.deduplicate else "."),
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake_of(settings), pattern, example, in_words(made)),
             **lineage_metadata(settings, feed, made),
@@ -103,10 +102,9 @@ def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
     return dg.AssetSpec(
         quarantine_key(settings, feed),
         deps=[bronze_key(settings, feed)],
-        group_name=group_of(Layer.QUARANTINE),
+        **of_feed(settings, feed, AssetLayer.QUARANTINE),
         description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata=declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
     )
 
