@@ -30,7 +30,7 @@ def test_of_several_one_must_be_told(built, tmp_path):
 
 def test_a_name_that_was_asked_for_too_early_must_be_what_it_is_then(built, tmp_path):
     built.note_early("silver_key('games')", "silver", lambda lake: "/".join(lake.prefix))
-    with pytest.raises(SettingsError, match=r"before .* was built, and gave silver; now: prod. Bui"):
+    with pytest.raises(SettingsError, match=r"before .* was built, and gave silver; now: prod"):
         built.remember(lake_at(tmp_path / "lake", ["prod"]))
 
 

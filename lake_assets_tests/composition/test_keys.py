@@ -42,7 +42,7 @@ def test_names_of_a_lake_that_is_built_elsewhere_need_no_feeds(tmp_path):
 
 def test_a_name_that_the_lake_does_not_have_is_refused(tmp_path):
     build_defs(lake=tmp_path / "lake", include={"alerts"})
-    with pytest.raises(FeedError, match=r"feed 'gamse': is not declared. Use one of: fitness, game"):
+    with pytest.raises(FeedError, match=r"feed 'gamse': is not declared. Use one of: fit"):
         gold_key("gamse", "player_agg")
     with pytest.raises(FeedError, match=r"has no gold view 'x'. Its views are: player_agg, daily"):
         gold_key("games", "x")
