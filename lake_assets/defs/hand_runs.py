@@ -8,14 +8,18 @@ import dagster as dg
 from lake_assets.defs.internals.runs import MAX_RUNTIME, STARTED_BY, tag_run
 
 
-def spark_pool(lake: str) -> str:
-    """The pool of short work with Spark: refreshes and checks. One at a time, by dagster.yaml."""
-    return f"lake_assets_spark_{lake}"
+def gold_pool(lake: str) -> str:
+    """The pool of gold: refreshes and its checks. One run at a time, by dagster.yaml."""
+    return f"lake_assets_gold_{lake}"
 
 
-def rebuild_pool(lake: str) -> str:
-    """The pool of rebuilds, which take hours: refreshes do not wait for them."""
-    return f"lake_assets_rebuild_{lake}"
+def silver_pool(lake: str) -> str:
+    """The pool of silver: rebuilds, which take hours, and its checks.
+
+    Apart from gold's: a run holds the pools of all its steps from its start, and refreshes must not
+    wait for a rebuild.
+    """
+    return f"lake_assets_silver_{lake}"
 
 
 def limit_runtime(instance: dg.DagsterInstance, run: dg.DagsterRun, seconds: int) -> None:
