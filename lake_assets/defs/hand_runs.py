@@ -25,9 +25,11 @@ def silver_pool(lake: str) -> str:
 def limit_runtime(instance: dg.DagsterInstance, run: dg.DagsterRun, seconds: int) -> None:
     """Have run monitoring end a run that takes longer, unless it has a limit of its own.
 
-    Monitoring looks at the record while the run goes on.
+    Monitoring looks at the record while the run goes on, and so does this: an earlier step of the
+    run may have set a longer one.
     """
-    if MAX_RUNTIME not in run.tags:
+    record = instance.get_run_by_id(run.run_id) or run
+    if MAX_RUNTIME not in record.tags:
         tag_run(instance, run.run_id, {MAX_RUNTIME: str(seconds)})
 
 

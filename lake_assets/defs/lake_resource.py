@@ -142,7 +142,7 @@ def _path(text: str) -> Path | None:
     return Path(text) if text else None
 
 
-def _place_of(settings: Settings) -> dict[str, str]:
+def _place_of(settings: Settings) -> dict[str, Any]:
     """The fields of a resource of these settings."""
     feeds = str(settings.feeds) if settings.feeds else ""
     return {"home": str(settings.home), "lake": str(settings.lake_root), "feeds": feeds}
