@@ -27,6 +27,7 @@ from lake_assets.defs.keys import (
 )
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import is_under_way, known_keys, lake_tags
+from lake_assets.defs.late import refresh_gold
 from lake_assets.defs.metadata import family_metadata
 from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
 from lake_assets.defs.processes import note_process
@@ -43,7 +44,6 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.refresh import refresh_gold
 
 MAX_RUNTIME_S = 3600
 """After which run monitoring ends a run that hangs; a refresh takes seconds to minutes."""

@@ -11,18 +11,17 @@ import dagster as dg
 from lake_assets.defs.hand_runs import limit_runtime, silver_pool
 from lake_assets.defs.keys import identifier_of, named
 from lake_assets.defs.lake_resource import lake_in, resource_key
+from lake_assets.defs.late import locate, rebuild_silver
 from lake_assets.defs.metadata import Metadata, table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
-from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.noted_columns import in_words, noted_columns_of
 from lake_assets.silver.redone import Redone
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.reprocess import rebuild_silver
 
 MAX_RUNTIME_S = 24 * 3600
 """After which run monitoring ends a rebuild; one of a large bronze takes hours."""

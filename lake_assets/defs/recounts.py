@@ -6,11 +6,11 @@ import dagster as dg
 
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import silver_key
+from lake_assets.defs.late import recheck
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import expectations_of_tables
 from lake_assets.settings.schema import Settings
-from lake_assets.silver.recount_expectations import recheck
 from lake_assets.spark.lent_session import LendSpark
 
 Step = dg.AssetExecutionContext | dg.AssetCheckExecutionContext | dg.OpExecutionContext

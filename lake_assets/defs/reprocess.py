@@ -11,6 +11,7 @@ from lake_assets.defs.hand_runs import silver_pool
 from lake_assets.defs.keys import gold_key, named, partition_of, quarantine_key, silver_key
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import lake_tags
+from lake_assets.defs.late import locate, rebuild_silver, refresh_gold
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.rebuilt_silver import MAX_RUNTIME_S, rebuilt_metadata, silver_metadata
@@ -22,12 +23,9 @@ from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import expectations_of_tables, feed_of_tables
 from lake_assets.model.tables import quarantine_of
-from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.refresh import refresh_gold
-from lake_assets.streams.reprocess import rebuild_silver
 
 NAME = "rebuild"
 

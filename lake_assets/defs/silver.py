@@ -10,6 +10,7 @@ import dagster as dg
 from lake_assets.defs.checks import MAX_RUNTIME_S, keys_asked_for
 from lake_assets.defs.code_references import code_references
 from lake_assets.defs.column_lineage import lineage_metadata
+from lake_assets.defs.freshness import freshness_policy
 from lake_assets.defs.hand_runs import limit_runtime, silver_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.keys import (
@@ -99,6 +100,7 @@ def _silver(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> list[dg.As
             **({"transform": feed.transform} if feed.transform else {}),
             **({"subjects": dg.MetadataValue.text(several.label)} if several else {}),
         },
+        freshness_policy=freshness_policy(settings, [feed, *flows_into(feed)]),
     )
     return [rebuilt_silver(settings, feeds, feed, spec)]
 
