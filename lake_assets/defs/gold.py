@@ -16,7 +16,7 @@ from lake_assets.defs.code_references import code_references
 from lake_assets.defs.gold_answers import Answer, Answers
 from lake_assets.defs.gold_lineage import view_lineage_metadata
 from lake_assets.defs.grouping import AssetLayer, of_feed
-from lake_assets.defs.hand_runs import is_by_hand, limit_runtime, spark_pool
+from lake_assets.defs.hand_runs import gold_pool, is_by_hand, limit_runtime
 from lake_assets.defs.keys import (
     gold_key,
     gold_prefix,
@@ -197,7 +197,7 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run() if is_of_keys else None,
         required_resource_keys={resource_key(settings)},
-        pool=spark_pool(lake),
+        pool=gold_pool(lake),
     )
     def refresh(context: dg.AssetExecutionContext, config: RefreshConfig) -> Iterator[Answer]:
         note_process(context.instance, context.run.run_id, lake)

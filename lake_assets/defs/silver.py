@@ -12,7 +12,7 @@ from lake_assets.defs.code_references import code_references
 from lake_assets.defs.column_lineage import lineage_metadata
 from lake_assets.defs.freshness import freshness_policy
 from lake_assets.defs.grouping import AssetLayer, of_feed
-from lake_assets.defs.hand_runs import limit_runtime, spark_pool
+from lake_assets.defs.hand_runs import limit_runtime, silver_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.keys import (
     bronze_key,
@@ -139,7 +139,7 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         specs=[_check(settings, feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
-        pool=spark_pool(lake),
+        pool=silver_pool(lake),
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
