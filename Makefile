@@ -11,7 +11,8 @@ INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 CLASSES := $(VENV)/.classes
 CHECKSUMS := lake_assets/runtime/artifacts/checksums.txt
-UV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" UV_COMPILE_BYTECODE=1 $(BIN)/uv
+IN_VENV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" UV_COMPILE_BYTECODE=1
+UV := $(IN_VENV) $(BIN)/uv
 ARGS ?=
 # Processes that run tests side by side: tests wait for a quarter of their time. Each has a Spark of
 # its own, and what its tests start takes up to 5 GB.
@@ -105,8 +106,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@awk '/^uv==/ {on = 1; print; next} on && /^[^ ]/ {exit} on' requirements.lock > $(VENV)/uv.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt
-	$(UV) pip sync --require-hashes requirements.lock
-	$(UV) pip install --no-deps --no-build-isolation -e .
+	@$(IN_VENV) $(BIN)/python .ci/install.py $(BIN)/uv pip sync --require-hashes requirements.lock
+	@$(IN_VENV) $(BIN)/python .ci/install.py $(BIN)/uv pip install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(JARS): $(CHECKSUMS) $(INSTALLED)

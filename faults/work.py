@@ -170,7 +170,17 @@ class Work:
 
 def _erasure_of(who: str) -> tuple[str, ...]:
     """Who counts proves it: a scan would find what killed JVMs left among temporary files."""
-    return (_ERASURE, "--column", "gamer_id", "--value", who, "--later", "keep", "--no-proof")
+    return (
+        _ERASURE,
+        "--column",
+        "gamer_id",
+        "--value",
+        who,
+        "--later",
+        "keep",
+        "--no-proof",
+        "--yes",
+    )
 
 
 def _who(arguments: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """What Dagster loads: reads settings and feeds once, and puts the rooms of `defs` together."""
 
+import logging
 from collections.abc import Sequence
 
 import dagster as dg
@@ -26,8 +27,10 @@ from lake_assets.defs import (
 from lake_assets.defs.keys import ensure_unique
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.feeds import Feed
-from lake_assets.settings.load import load_settings
+from lake_assets.settings.load import load_settings, unknown_variables
 from lake_assets.settings.schema import Settings
+
+_LOG = logging.getLogger(__name__)
 
 _ROOMS = (
     bronze,
@@ -65,6 +68,8 @@ def assemble(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
 def defs() -> dg.Definitions:
     """What `dagster dev` and `dg` load."""
     settings = load_settings()
+    for unknown in unknown_variables():
+        _LOG.warning("%s", unknown)
     # Of runs by hand, whose job is Dagster's own: in a process a step, each would start a JVM.
     executor = dg.Definitions(executor=dg.in_process_executor)
     return dg.Definitions.merge(assemble(settings, load_feeds(settings.feeds)), executor)

@@ -11,6 +11,7 @@ from lake_assets.catalog.entries import CatalogTable
 from lake_assets.catalog.sync import Synced, registered_tables
 from lake_assets.catalog.sync import sync as bring_up_to_date
 from lake_assets.cli.answer import ExitCode, Problem, tell
+from lake_assets.cli.confirm import DryRunOption
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.feeds.load import load_feeds
@@ -25,9 +26,7 @@ app = typer.Typer(
 @app.command()
 def sync(
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Do nothing, and tell what would be done.")
-    ] = False,
+    dry_run: DryRunOption = False,
     take_over: Annotated[
         bool,
         typer.Option(

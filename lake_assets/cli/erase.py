@@ -9,7 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from lake_assets.cli.answer import Problem, tell
-from lake_assets.cli.confirm import DryRunOption, YesOption, ensure_confirmed
+from lake_assets.cli.confirm import (
+    DryRunOption,
+    YesOption,
+    counted,
+    ensure_can_ask,
+    ensure_confirmed,
+)
 from lake_assets.cli.console import stderr, stdout
 from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.erasure.asked import Request
@@ -108,6 +114,8 @@ def erase(
             "Give --column and --value or --values; or --requests; or --again",
         )
     if dry_run or not (yes or again):
+        if not dry_run:
+            ensure_can_ask("rows would be erased for good")
         counts = count_rows(settings, feeds, wanted, is_of_table=requests)
         lines = [f"  {table}: {rows:,} rows" for table, rows in counts.items()]
         if dry_run:
@@ -155,10 +163,8 @@ def erase(
 
 def _summary(counts: Mapping[str, int]) -> str:
     rows = sum(counts.values())
-    return (
-        f"{rows:,} rows of {len(counts):,} tables would be erased, with what decoding finds "
-        "besides, what gold made of them, and every older version of these tables"
-    )
+    what = f"{counted(rows, 'row')} of {counted(len(counts), 'table')} would be erased"
+    return f"{what}, with what decoding finds besides, gold of them, and all older versions"
 
 
 def _problems(done: Erased, proof: Proof | None, *, is_told: bool) -> list[Problem]:

@@ -62,11 +62,15 @@ SUMMARIES: Mapping[str, str] = {
     "grants": "Show who may read which tables, and compare that with the catalogue.",
     "sql": ("Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result."),
     "schemas": "Show which columns silver has had, when each came or got wider, and why.",
+    "status": (
+        "Show streams, lag, last refreshes, failing checks, sinks and disk of this lake, and end."
+    ),
     "top": "Watch the streams of this lake live: rows, lag, batches, views, memory, disk.",
     "trace": (
         "Say where a message is now: bronze's file, then silver's table, or quarantine and the "
         "reason."
     ),
+    "config": "Show the settings as they are, and who says so.",
     "doctor": "Look at feeds, Java, jars, Kafka, the registry, the lake's folder and the disk.",
 }
 """First sentence of each command's own help, by its name, in the order they are listed.

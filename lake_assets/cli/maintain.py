@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
 from rich.filesize import decimal
 from rich.table import Table
 
 from lake_assets.cli.answer import tell
+from lake_assets.cli.confirm import DryRunOption
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import (
     FeedOption,
@@ -27,9 +26,7 @@ from lake_assets.settings.load import load_settings
 
 def maintain(
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what would be done, and change nothing.")
-    ] = False,
+    dry_run: DryRunOption = False,
     key: KeysOption = None,
     feed: FeedOption = None,
     lake: LakeOption = None,

@@ -1,6 +1,6 @@
 """`lake-assets rebuild`: a layer derived again from the one before it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -12,6 +12,7 @@ from lake_assets.cli.answer import tell
 from lake_assets.cli.confirm import (
     DryRunOption,
     YesOption,
+    counted,
     ensure_confirmed,
     in_words,
     touched,
@@ -32,7 +33,7 @@ from lake_assets.cli.shared import (
     pick_feeds,
     with_silver,
 )
-from lake_assets.delta.catalog import keys_found, tables_of
+from lake_assets.delta.catalog import ensure_known, keys_found, tables_of
 from lake_assets.errors import UsageError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Refreshed
@@ -47,6 +48,8 @@ from lake_assets.storage.store import Store
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets.streams.reprocess import rebuild_silver
 from lake_assets.streams.reset import ensure_resettable, reset_bronze
+
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
 
 
 class RebuildLayer(StrEnum):
@@ -64,8 +67,16 @@ def rebuild(
     since: Annotated[
         datetime | None,
         typer.Option(
-            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
+            formats=_TIMES,
             help="Silver: only rows that came into bronze since then (UTC).",
+            show_default="all rows",
+        ),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=_TIMES,
+            help="Silver: only rows that came into bronze before then (UTC).",
             show_default="all rows",
         ),
     ] = None,
@@ -92,7 +103,9 @@ def rebuild(
     say otherwise. Ends as `refresh` does where gold is held up.
     """
     settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
-    _ensure_fits(layer, since=since, view=view, keys=key)
+    _ensure_fits(
+        layer, {"--since": since, "--until": until, "--view": view, "--key": tuple(key or ())}
+    )
     if layer is RebuildLayer.BRONZE:
         # What drops tables asks for one feed by its name.
         feeds: Sequence[Feed] = [pick_feed(settings, feed)]
@@ -108,10 +121,10 @@ def rebuild(
         tell("rebuild", result, as_json=as_json, show=show)
         return
     if now:
-        what = f"{len(now):,} tables would be {_ENDS[layer]}"
+        what = f"{counted(len(now), 'table')} would be {_ENDS[layer]}"
         ensure_confirmed(what, in_words(now), yes=yes)
     if layer is RebuildLayer.SILVER:
-        _silver(settings, feeds, key, since, as_json=as_json)
+        _silver(settings, feeds, key, (since, until), as_json=as_json)
     elif layer is RebuildLayer.GOLD:
         _gold(settings, feeds, key, view, as_json=as_json)
     else:
@@ -125,15 +138,17 @@ _ENDS = {
 }
 
 
-def _ensure_fits(
-    layer: RebuildLayer, *, since: datetime | None, view: str | None, keys: Sequence[str] | None
-) -> None:
-    for option, value, layers in (
-        ("--since", since, {RebuildLayer.SILVER}),
-        ("--view", view, {RebuildLayer.GOLD}),
-        ("--key", keys, {RebuildLayer.SILVER, RebuildLayer.GOLD}),
-    ):
-        if value and layer not in layers:
+_GO_WITH = {
+    "--since": {RebuildLayer.SILVER},
+    "--until": {RebuildLayer.SILVER},
+    "--view": {RebuildLayer.GOLD},
+    "--key": {RebuildLayer.SILVER, RebuildLayer.GOLD},
+}
+
+
+def _ensure_fits(layer: RebuildLayer, given: Mapping[str, object]) -> None:
+    for option, value in given.items():
+        if value and layer not in _GO_WITH[option]:
             raise UsageError(option, f"does not go with {layer}", "Leave it out")
 
 
@@ -149,7 +164,9 @@ def _tables(
         if layer is RebuildLayer.BRONZE:
             yield from tables_of(lake, feed)
             continue
-        chosen = [key for key in keys_found(lake, feed) if not keys or key in keys]
+        known = keys_found(lake, feed)
+        ensure_known(feed, known, keys or ())
+        chosen = [key for key in known if not keys or key in keys]
         if layer is RebuildLayer.SILVER:
             yield from map(feed.silver_table, chosen)
             continue
@@ -164,16 +181,16 @@ def _silver(
     settings: Settings,
     feeds: Sequence[Feed],
     keys: list[str] | None,
-    since: datetime | None,
+    times: tuple[datetime | None, datetime | None],
     *,
     as_json: bool,
 ) -> None:
-    at = since.replace(tzinfo=UTC) if since else None
+    since, until = (at.replace(tzinfo=UTC) if at else None for at in times)
     endpoints = control.locate(settings, feeds)
     done: list[tuple[Feed, Redone]] = []
 
     def act(feed: Feed) -> None:
-        found = rebuild_silver(settings, feed, endpoints, keys=keys, since=at)
+        found = rebuild_silver(settings, feed, endpoints, keys=keys, since=since, until=until)
         done.append((feed, found))
         if not as_json:
             show(found)

@@ -1,7 +1,7 @@
 """`lake-assets refresh`: gold views brought up to date."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -86,7 +86,7 @@ def problems_of(done: Iterable[tuple[Feed, Refreshed]]) -> Iterator[Problem]:
                 )
 
 
-def as_result(done: Iterable[tuple[Feed, Refreshed]]) -> list[dict[str, object]]:
+def as_result(done: Iterable[tuple[Feed, Refreshed]]) -> list[dict[str, Any]]:
     """What JSON has of it: an object a view that was looked at."""
     return [
         {

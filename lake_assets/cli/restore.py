@@ -23,6 +23,7 @@ from lake_assets.cli.backup_places import (
 from lake_assets.cli.confirm import (
     DryRunOption,
     YesOption,
+    counted,
     ensure_confirmed,
     in_words,
     say,
@@ -130,7 +131,7 @@ def _restore_backup(
         tell("restore", result, as_json=as_json, show=partial(_say, lines))
         return
     if now and force:
-        what = f"{len(now):,} tables of {settings.lake_root} would be replaced by the backup's"
+        what = f"{counted(len(now), 'table')} of {settings.lake_root} would be replaced"
         ensure_confirmed(what, in_words(now), yes=yes)
     with progress_bar("Restoring", progress):
         done = put_back(settings, found, progress, number=number, force=force)

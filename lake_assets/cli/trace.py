@@ -46,9 +46,13 @@ def trace(
         ),
     ] = None,
     partition: Annotated[
-        int | None, typer.Option(min=0, max=_LAST_PARTITION, show_default=False)
+        int | None,
+        typer.Option(min=0, max=_LAST_PARTITION, help="Its partition.", show_default=False),
     ] = None,
-    offset: Annotated[int | None, typer.Option(min=0, max=_LAST_OFFSET, show_default=False)] = None,
+    offset: Annotated[
+        int | None,
+        typer.Option(min=0, max=_LAST_OFFSET, help="Its offset there.", show_default=False),
+    ] = None,
     file: Annotated[
         str | None,
         typer.Option(
