@@ -66,17 +66,22 @@ def test_each_problem_of_a_feed_has_its_place_and_plain_words(text):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "f.yaml"
         path.write_text(text)
-        try:
-            load_feeds(Path(folder))
-        except FeedError as found:
-            lines = text.count("\n")
-            for one in each_of(found):
-                assert one.file == str(path)
-                assert one.line is None or 1 <= one.line <= lines
-                assert one.line is not None or "is empty" in one.fact
-                assert one.next_step
-                assert "\n" not in str(one)
-            assert NOBODYS_WORDS.search(str(found).replace(text, "")) is None, str(found)
+        found = problems_of(Path(folder))
+    for one in found:
+        assert one.file == str(path)
+        assert "is empty" in one.fact or 1 <= one.line <= text.count("\n")
+        assert one.next_step
+        assert "\n" not in str(one)
+        assert NOBODYS_WORDS.search(str(one)) is None
+
+
+def problems_of(folder):
+    """What is wrong with its feeds; anything but a `FeedError` fails the test."""
+    try:
+        load_feeds(folder)
+    except FeedError as found:
+        return each_of(found)
+    return ()
 
 
 def test_several_problems_are_one_error_with_a_line_each():
