@@ -26,6 +26,7 @@ SUMMARIES: Mapping[str, str] = {
     "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
     "produce": "Send made-up events to a feed's Kafka topic.",
     "stream": "Take events from their sources to bronze and on to silver, until Ctrl-C.",
+    "streams": "Stop a feed's stream deliberately, start it again, and show how each one is.",
     "backfill": (
         "Take a folder's old files, or a Delta table's rows, into a feed's tables, and end."
     ),
@@ -36,6 +37,7 @@ SUMMARIES: Mapping[str, str] = {
     "redeliver": "Send the dead letters of sinks again, and end.",
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
+    "drop": "Drop the silver and gold tables of keys and views that a feed declares no more.",
     "erase": (
         "Erase a person's rows from all tables, all versions and all feeds, and keep them out."
     ),
@@ -61,6 +63,7 @@ SUMMARIES: Mapping[str, str] = {
     ),
     "grants": "Show who may read which tables, and compare that with the catalogue.",
     "sql": ("Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result."),
+    "offsets": "Say at which offsets of a feed's topics a time is: a line for the feed's file.",
     "schemas": "Show which columns silver has had, when each came or got wider, and why.",
     "status": (
         "Show streams, lag, last refreshes, failing checks, sinks and disk of this lake, and end."

@@ -2,6 +2,7 @@ import pytest
 
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import load_feeds
+from lake_assets.feeds.problems import each_of
 
 HEAD = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {schema: 'a int, who string'}}\n"
 
@@ -64,4 +65,4 @@ def test_several_names_that_are_none_are_told_at_once(tmp_path):
     (tmp_path / "f.yaml").write_text(f"{HEAD}on: 1\nfeed: g\n2: x\n")
     with pytest.raises(FeedError) as caught:
         load_feeds(tmp_path)
-    assert [one.line for one in caught.value.problems] == [4, 5, 6]
+    assert [one.line for one in each_of(caught.value)] == [4, 5, 6]
