@@ -115,7 +115,7 @@ def test_what_is_right_is_not_refused(tmp_path, sql):
         ("keyed: {by: idd, order: at}\n", "keyed.by[0]: there is no column `idd`"),
         ("keyed: {by: player, order: att}\n", "keyed.order[0]: there is no column `att`"),
         (
-            "gold: [{name: v,windows: {time: aat, every: 1m,watermark: 1s}, measures: {n: 1}}]",
+            "gold: [{name: v,windows: {time: aat,every: 1m,watermark: 1s},measures: {n: pi()}}]",
             "gold[0].windows.time: there is no column `aat`. Write `at`",
         ),
         (
