@@ -21,6 +21,7 @@ SUMMARIES: Mapping[str, str] = {
     "demo": "Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.",
     "produce": "Send made-up events to a feed's Kafka topic.",
     "stream": "Take events from their sources to bronze and on to silver, until Ctrl-C.",
+    "streams": "Stop a feed's stream deliberately, start it again, and show how each one is.",
     "backfill": (
         "Take a folder's old files, or a Delta table's rows, into a feed's tables, and end."
     ),

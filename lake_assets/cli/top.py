@@ -21,6 +21,7 @@ from lake_assets.metrics.client import Answer, ask, metrics_address
 from lake_assets.metrics.snapshot import Snapshot, is_same_process, snapshot_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
+from lake_assets.state.stream_stops import stops_of
 
 _PIPED_WIDTH = 120
 """Columns of the page where no terminal says how many there are."""
@@ -58,10 +59,10 @@ def top(
         time.sleep(every_s)
         found, maintenance = watcher.look(), watcher.maintenance()
         width = None if stdout.is_terminal else _PIPED_WIDTH
-        shown = page(found, maintenance, watcher.about)
+        shown = page(found, maintenance, watcher.about, watcher.stops())
         tell(
             "top",
-            _as_json(found, maintenance),
+            _as_json(found, maintenance, watcher.stops()),
             as_json=as_json,
             show=partial(stdout.print, shown, width=width, soft_wrap=False),
         )
@@ -76,7 +77,7 @@ def _live(watcher: "_Watcher", every_s: float) -> None:
     with Live(Text("looking …"), console=stdout, screen=True, auto_refresh=False) as live:
         while True:
             try:
-                shown = page(watcher.look(), watcher.maintenance(), watcher.about)
+                shown = page(watcher.look(), watcher.maintenance(), watcher.about, watcher.stops())
             except ServiceError as problem:
                 watcher.forget()
                 told = Text(str(problem), style="yellow")
@@ -113,14 +114,22 @@ class _Watcher:
         """Begin anew: who answers next is another process."""
         self._last = None
 
+    def stops(self) -> dict[str, str]:
+        """By feed whose stream somebody stopped, who, in words."""
+        found = stops_of(self._settings.state_dir, self._feeds)
+        return {feed: str(stop) for feed, stop in found.items()}
+
     def maintenance(self) -> dict[str, Activity]:
         """By feed, how its maintenance is."""
         return {feed: activity_of(self._settings.state_dir, feed) for feed in self._feeds}
 
 
-def _as_json(found: Snapshot, maintenance: dict[str, Activity]) -> dict[str, object]:
+def _as_json(
+    found: Snapshot, maintenance: dict[str, Activity], stops: dict[str, str]
+) -> dict[str, object]:
     return {
         **asdict(found),
+        "stopped": stops,
         "maintenance": {
             feed: {
                 "is_running": activity.is_running,

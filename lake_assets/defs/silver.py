@@ -9,6 +9,7 @@ import dagster as dg
 
 from lake_assets.defs.checks import keys_asked_for
 from lake_assets.defs.column_lineage import lineage_metadata
+from lake_assets.defs.freshness import freshness_policy
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
@@ -95,6 +96,7 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
             **({"transform": feed.transform} if feed.transform else {}),
             **({"subjects": dg.MetadataValue.text(several.label)} if several else {}),
         },
+        freshness_policy=freshness_policy(settings, [feed, *flows_into(feed)]),
     )
     return [spec]
 
