@@ -30,11 +30,11 @@ def options(command):
     }
 
 
-_NO_SETTINGS = {"init"}
+_NO_SETTINGS = {"init", "schema feed"}
 
-_NO_LAKE = {"export", "init", "package", "produce", "services down", "services status"}
-_NO_LAKE |= {"services up"}
-_NO_FEEDS = {"init", "convert"}
+_NO_LAKE = {"export", "package", "produce", "services down", "services status", "services up"}
+_NO_LAKE |= _NO_SETTINGS
+_NO_FEEDS = {"convert"} | _NO_SETTINGS
 
 
 @pytest.mark.parametrize("command", _LEAVES)

@@ -106,6 +106,7 @@ CONTEXTS = (
     dg.OpExecutionContext,
     dg.AssetExecutionContext,
     dg.AssetCheckExecutionContext,
+    dg.ComponentLoadContext,
 )
 
 PROMISED = {"log"}

@@ -150,6 +150,17 @@ def endpoints_if_any(settings: Settings) -> Endpoints | None:
         return None
 
 
+def endpoints_of_registry(settings: Settings, feeds: Sequence[Feed]) -> Endpoints | None:
+    """Where the registry answers that some feeds need, whether a broker does or not."""
+    if settings.registry.url:
+        access = settings.registry.access
+        return Endpoints(kafka="", registry=settings.registry.url, registry_access=access)
+    try:
+        return control.locate(settings, feeds)
+    except ServiceError:
+        return None
+
+
 def told_to_stop() -> threading.Event:
     """Set once this process is told to end, which it then does by itself."""
     stop = threading.Event()

@@ -54,6 +54,7 @@ def load_settings(
     lake: Path | None = None,
     feeds: Path | None = None,
     is_temporary: bool = False,
+    over: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Settings:
     """Read settings from the environment; arguments win. Paths come back absolute.
 
@@ -63,6 +64,7 @@ def load_settings(
         feeds: likewise.
         is_temporary: whether the lake is nobody's before and after, so that its state lies in it,
             and not where that of another lake is.
+        over: by group, fields that go before the environment's.
 
     Raises:
         SettingsError: values do not fit; it tells of all of them.
@@ -71,6 +73,8 @@ def load_settings(
     options = {name: path for name, path in places.items() if path is not None}
     given = read(os.environ)
     values = {**given.values, **options, **({"state": None} if is_temporary else {})}
+    for group, fields in (over or {}).items():
+        values[group] = {**values.get(group, {}), **fields}
     settings, errors = _validated(values, options, given.errors)
     if settings is None:
         raise together(errors)
