@@ -20,12 +20,11 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.tables import EVERY_KEY, TableRef, bronze_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
-from lake_assets.sinks.standing import standing_of as standing_of_sink
+from lake_assets.state.batch_strikes import strikes_by_stage
 from lake_assets.state.failing_expectations import read_failures
 from lake_assets.state.stream_stops import stops_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
-from lake_assets.streams.batch_attempts import poisoned_batches
 from lake_assets.streams.overview import source_lag
 from lake_assets.streams.progress import demux_position
 from lake_assets.streams.stream_standing import StreamState, standing_of
@@ -132,7 +131,7 @@ def _feed(settings: Settings, lake: Store, feed: Feed, endpoints: Endpoints | No
     quarantined = _rows(lake, quarantine_of(feed.feed))
     standing = standing_of(settings, feed)
     state, detail = standing.state, standing.detail
-    if poisoned := poisoned_batches(settings.state_dir, feed):
+    if poisoned := _poisoned(settings.state_dir, feed):
         state, detail = StreamState.BLOCKED, "; ".join(poisoned)
     return FeedStatus(
         feed=feed.feed,
@@ -149,6 +148,15 @@ def _feed(settings: Settings, lake: Store, feed: Feed, endpoints: Endpoints | No
         waiting_rows=_rows(lake, waiting_of(feed.feed)),
         next_run=None if feed.schedule is None else next_tick_in_words(feed.schedule, _utc(now)),
     )
+
+
+def _poisoned(state_dir: Path, feed: Feed) -> list[str]:
+    if not strikes_by_stage(state_dir, feed.feed):
+        return []
+    # Loaded only where a batch failed: pyspark comes with it, which takes as long as all the rest.
+    from lake_assets.streams.batch_attempts import poisoned_batches  # noqa: PLC0415
+
+    return poisoned_batches(state_dir, feed)
 
 
 def _lag_s(lag_rows: int | None, last_at: float | None, now: float) -> float | None:
@@ -195,6 +203,11 @@ def _failing(settings: Settings, feed: Feed) -> Iterator[CheckStatus]:
 
 
 def _sinks(lake: Store, feed: Feed, now: float) -> Iterator[SinkStatus]:
+    if not feed.sinks:
+        return
+    # Loaded only where there are some, as above.
+    from lake_assets.sinks.standing import standing_of as standing_of_sink  # noqa: PLC0415
+
     for sink in feed.sinks:
         standing = standing_of_sink(lake, feed, sink, _ANY_TIME_S)
         if standing is not None:
