@@ -56,15 +56,21 @@ def touched(lake: Store, tables: Iterable[TableRef]) -> list[Touched]:
 
 def in_words(tables: Sequence[Touched]) -> list[str]:
     """A line a table, and one of their sums."""
-    lines = [
-        f"  {one.table}: {one.rows:,} rows, {one.files:,} files, {decimal(one.size_bytes)}"
-        for one in tables[:_SHOWN]
-    ]
+    lines = [f"  {one.table}: {_sums([one])}" for one in tables[:_SHOWN]]
     if len(tables) > _SHOWN:
         lines.append(f"  and {len(tables) - _SHOWN:,} more")
+    return [*lines, f"{counted(len(tables), 'table')}, {_sums(tables)}"]
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 table`, `1,234 tables`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _sums(tables: Sequence[Touched]) -> str:
     rows, files = sum(one.rows for one in tables), sum(one.files for one in tables)
     size = decimal(sum(one.size_bytes for one in tables))
-    return [*lines, f"{len(tables):,} tables, {rows:,} rows, {files:,} files, {size}"]
+    return f"{counted(rows, 'row')}, {counted(files, 'file')}, {size}"
 
 
 def say(lines: Iterable[str]) -> None:
@@ -87,8 +93,17 @@ def ensure_confirmed(what: str, lines: Iterable[str] = (), *, yes: bool) -> None
     """
     if yes:
         return
+    ensure_can_ask(what)
+    say([*lines, f"{what}."])
+    typer.confirm("Go on?", abort=True, err=True)
+
+
+def ensure_can_ask(what: str) -> None:
+    """Make sure that somebody sits here who can answer; for what takes long to count, before it.
+
+    Raises:
+        UsageError: nobody does.
+    """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         fact = f"is needed, since there is no terminal to ask in: {what}"
         raise UsageError("--yes", fact, "See what with --dry-run, and add --yes")
-    say([*lines, f"{what}."])
-    typer.confirm("Go on?", abort=True, err=True)

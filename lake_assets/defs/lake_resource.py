@@ -14,11 +14,11 @@ import dagster_pyspark
 import pyarrow as pa
 from pydantic import Field, PrivateAttr, SecretStr
 
+from lake_assets.defs.late import arrow_rows, spark_rows
 from lake_assets.defs.readable_tables import Asked, table_asked_for
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef
-from lake_assets.query.whole_tables import arrow_rows, spark_rows
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lent_session import Frame, KeptSession, LendSpark, Session
@@ -165,7 +165,8 @@ _made: list[tuple[Settings, tuple[Feed, ...], LakeResource]] = []
 def resources(settings: Settings, feeds: Sequence[Feed]) -> dict[str, LakeResource]:
     """What a room's definitions need whose steps reach the lake, under the key of the settings."""
     for made, of, resource in _made:
-        if made == settings and of == tuple(feeds):
+        # Rooms of one feed among them take the same.
+        if made == settings and all(feed in of for feed in feeds):
             return {resource_key(settings): resource}
     resource = lake_resource(settings, feeds)
     _made[:] = [(settings, tuple(feeds), resource)]
