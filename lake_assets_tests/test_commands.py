@@ -32,7 +32,7 @@ def options(command):
 
 _NO_SETTINGS = {"init"}
 
-_NO_LAKE = {"export", "init", "package", "produce", "services down", "services status"}
+_NO_LAKE = {"export", "init", "offsets", "package", "produce", "services down", "services status"}
 _NO_LAKE |= {"services up"}
 _NO_FEEDS = {"init", "convert"}
 
@@ -101,7 +101,7 @@ def test_a_former_argument_is_refused_with_the_option(settings, words, option):
 def test_a_confirmation_is_asked_for_by_what_replaces_or_deletes():
     """Decision 126."""
     asking = {command for command in _LEAVES if "--yes" in options(command)}
-    assert asking == {"backup", "erase", "rebuild", "restore"}
+    assert asking == {"backup", "drop", "erase", "rebuild", "restore"}
     assert asking | {"catalog sync", "convert", "maintain", "redeliver", "requeue"} == {
         command for command in _LEAVES if "--dry-run" in options(command)
     }
