@@ -91,7 +91,7 @@ def test_the_feed_has_what_the_loop_had_old_rows_among_it(connected, services, d
         assert players == [("ann", "d0"), ("ann", "d1")]
         (agg,) = rows_of(settings, feed.gold_table(feed.view("player_agg"), game))
         assert (agg["session_count"], agg["min_timestamp"]) == (2, OLD)
-    again = lake_assets_here(settings, "backfill", "old_games")
+    again = lake_assets_here(settings, "backfill", "--feed", "old_games")
     assert again.stdout.startswith("0 rows taken"), again.stderr
 
 
