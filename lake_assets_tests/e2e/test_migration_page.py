@@ -37,7 +37,7 @@ def declared(tmp_path):
 def expectations_of(loop):
     """Of the DLT code, by name: the decorator that says what is done, and the condition."""
     return {
-        call.args[0].value: (call.func.attr, call.args[1].value)
+        ast.literal_eval(call.args[0]): (call.func.attr, ast.literal_eval(call.args[1]))
         for call in ast.walk(loop)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
@@ -51,7 +51,7 @@ def test_both_sides_name_the_same_games_and_rules(declared):
     (games,) = [
         ast.literal_eval(one.value)
         for one in loop.body
-        if isinstance(one, ast.Assign) and one.targets[0].id == "GAMES"
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "GAMES"
     ]
     assert list(feed.keys) == games
     actions = {"drop": "expect_or_drop", "warn": "expect"}
