@@ -170,7 +170,17 @@ class Work:
 
 def _erasure_of(who: str) -> tuple[str, ...]:
     """Who counts proves it: a scan would find what killed JVMs left among temporary files."""
-    return (_ERASURE, "--column", "gamer_id", "--value", who, "--later", "keep", "--no-proof")
+    return (
+        _ERASURE,
+        "--column",
+        "gamer_id",
+        "--value",
+        who,
+        "--later",
+        "keep",
+        "--no-proof",
+        "--yes",
+    )
 
 
 def _who(arguments: tuple[str, ...]) -> str:
@@ -184,12 +194,12 @@ def maintain() -> tuple[str, ...]:
 
 def rebuild_silver() -> tuple[str, ...]:
     """All of silver is derived from bronze again."""
-    return ("rebuild", "silver", "--feed", FEED)
+    return ("rebuild", "silver", "--yes", "--feed", FEED)
 
 
 def rebuild_gold() -> tuple[str, ...]:
     """All of gold is computed from silver again."""
-    return ("rebuild", "gold", "--feed", FEED)
+    return ("rebuild", "gold", "--yes", "--feed", FEED)
 
 
 def refresh() -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What Dagster loads: reads settings and feeds once, and puts the rooms of `defs` together."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import dagster as dg
@@ -15,11 +16,13 @@ from lake_assets.defs import (
     first_gold,
     gold,
     maintenance,
+    observer,
     purge,
     reprocess,
     silver,
     sinks,
     sources,
+    stream_stops,
     streams,
     supervision,
     triggered,
@@ -28,8 +31,10 @@ from lake_assets.defs.keys import ensure_unique
 from lake_assets.defs.lake_resource import resources
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.feeds import Feed
-from lake_assets.settings.load import load_settings
+from lake_assets.settings.load import load_settings, unknown_variables
 from lake_assets.settings.schema import Settings
+
+_LOG = logging.getLogger(__name__)
 
 Room = Callable[[Settings, Sequence[Feed]], dg.Definitions]
 
@@ -45,7 +50,13 @@ _OF_A_FEED: Sequence[Room] = (
 
 PARTS: Mapping[str, Sequence[Room]] = {
     "assets": (sources.build, *_OF_A_FEED),
-    "streams": (streams.build, triggered.build, supervision.build),
+    "streams": (
+        streams.build,
+        stream_stops.build,
+        observer.build,
+        triggered.build,
+        supervision.build,
+    ),
     "alerts": (alerts.build,),
     "rebuild": (reprocess.build,),
     "maintenance": (maintenance.build,),
@@ -103,6 +114,8 @@ def _merged(
 def defs() -> dg.Definitions:
     """What `dagster dev` and `dg` load."""
     settings = load_settings()
+    for unknown in unknown_variables():
+        _LOG.warning("%s", unknown)
     # Of runs by hand, whose job is Dagster's own: in a process a step, each would start a JVM.
     executor = dg.Definitions(executor=dg.in_process_executor)
     return dg.Definitions.merge(assemble(settings, load_feeds(settings.feeds)), executor)

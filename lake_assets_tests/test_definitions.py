@@ -35,7 +35,7 @@ def test_every_definition_is_on_the_list(settings):
             "quarantine_games",
             "silver_events",
         ],
-        "checks": ["device_is_known", "gamer_is_known", "no_rows_lost"],
+        "checks": ["device_is_known", "gamer_is_known", "no_rows_lost", "stream_keeps_up"],
         "jobs": [
             "__ASSET_JOB",
             "__anonymous_asset_job_first_gold_of_games",  # the sensor's; Dagster does not show it
@@ -44,9 +44,11 @@ def test_every_definition_is_on_the_list(settings):
             "maintain",
             "purge_dagster",
             "rebuild",
+            "start_stream",
+            "stop_stream",
             "streams",
         ],
-        "sensors": ["alerts", "first_gold_of_games", "supervisor"],
+        "sensors": ["alerts", "first_gold_of_games", "observer", "supervisor"],
         "schedules": [
             "erase_schedule",
             "gold_refresh_every_1_schedule",

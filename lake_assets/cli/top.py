@@ -1,8 +1,8 @@
 """`lake-assets top`: a live page of the streams of a lake."""
 
-import json
 import time
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,8 +10,9 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.cli.top_page import page
 from lake_assets.errors import ServiceError
 from lake_assets.feeds.load import load_feeds
@@ -20,6 +21,7 @@ from lake_assets.metrics.client import Answer, ask, metrics_address
 from lake_assets.metrics.snapshot import Snapshot, is_same_process, snapshot_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
+from lake_assets.state.stream_stops import stops_of
 
 _PIPED_WIDTH = 120
 """Columns of the page where no terminal says how many there are."""
@@ -42,6 +44,8 @@ def top(
         ),
     ] = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Watch the streams of this lake live: rows, lag, batches, views, memory, disk.
@@ -49,16 +53,19 @@ def top(
     Asks the process that runs them, wherever it was started; starts nothing. Rates are those
     between two looks. Without a terminal, and with --json, it prints once. Ctrl-C ends it.
     """
-    watcher = _Watcher(load_settings(lake=lake), url)
+    watcher = _Watcher(load_settings(lake=lake, home=home, feeds=feeds_folder), url)
     if as_json or once or not stdout.is_terminal:
         watcher.look()
         time.sleep(every_s)
         found, maintenance = watcher.look(), watcher.maintenance()
-        if as_json:
-            print(json.dumps(_as_json(found, maintenance)))
-        else:
-            width = None if stdout.is_terminal else _PIPED_WIDTH
-            stdout.print(page(found, maintenance, watcher.about), width=width, soft_wrap=False)
+        width = None if stdout.is_terminal else _PIPED_WIDTH
+        shown = page(found, maintenance, watcher.about, watcher.stops())
+        tell(
+            "top",
+            _as_json(found, maintenance, watcher.stops()),
+            as_json=as_json,
+            show=partial(stdout.print, shown, width=width, soft_wrap=False),
+        )
         return
     try:
         _live(watcher, every_s)
@@ -70,7 +77,7 @@ def _live(watcher: "_Watcher", every_s: float) -> None:
     with Live(Text("looking …"), console=stdout, screen=True, auto_refresh=False) as live:
         while True:
             try:
-                shown = page(watcher.look(), watcher.maintenance(), watcher.about)
+                shown = page(watcher.look(), watcher.maintenance(), watcher.about, watcher.stops())
             except ServiceError as problem:
                 watcher.forget()
                 told = Text(str(problem), style="yellow")
@@ -107,14 +114,22 @@ class _Watcher:
         """Begin anew: who answers next is another process."""
         self._last = None
 
+    def stops(self) -> dict[str, str]:
+        """By feed whose stream somebody stopped, who, in words."""
+        found = stops_of(self._settings.state_dir, self._feeds)
+        return {feed: str(stop) for feed, stop in found.items()}
+
     def maintenance(self) -> dict[str, Activity]:
         """By feed, how its maintenance is."""
         return {feed: activity_of(self._settings.state_dir, feed) for feed in self._feeds}
 
 
-def _as_json(found: Snapshot, maintenance: dict[str, Activity]) -> dict[str, object]:
+def _as_json(
+    found: Snapshot, maintenance: dict[str, Activity], stops: dict[str, str]
+) -> dict[str, object]:
     return {
         **asdict(found),
+        "stopped": stops,
         "maintenance": {
             feed: {
                 "is_running": activity.is_running,

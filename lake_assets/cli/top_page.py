@@ -16,15 +16,25 @@ _LATE_S = 30.0
 """Seconds of lag that are shown in yellow; ten times as much in red."""
 
 
-def page(found: Snapshot, maintenance: Mapping[str, Activity], about: str) -> Group:
+def page(
+    found: Snapshot,
+    maintenance: Mapping[str, Activity],
+    about: str,
+    stops: Mapping[str, str] | None = None,
+) -> Group:
     """The whole page.
 
     Args:
         found: the streams.
         maintenance: by feed.
         about: which lake, and who was asked.
+        stops: by feed whose stream somebody stopped, who, in words.
     """
-    parts: list[RenderableType] = [_head(found, about), _feeds(found.feeds)]
+    stopped = stops or {}
+    parts: list[RenderableType] = [_head(found, about), _feeds(found.feeds, stopped)]
+    parts += [
+        Text(f"{feed}: stopped deliberately {who}", style="yellow") for feed, who in stopped.items()
+    ]
     parts += [Text(f"{about}: {why}", style="red") for about, why in _problems(found)]
     parts += [Text(told, style="dim") for feed in found.feeds if (told := _next_run(feed))]
     if found.views:
@@ -49,13 +59,14 @@ def _problems(found: Snapshot) -> list[tuple[str, str]]:
     return [*of_feeds, *found.problems.items()]
 
 
-def _feeds(feeds: tuple[FeedLine, ...]) -> Table:
+def _feeds(feeds: tuple[FeedLine, ...], stopped: Mapping[str, str]) -> Table:
     table = _table("feed", "stage")
     for title in ("rows/s", "batches/s", "job", "commit", "lag rows", "lag", "quarantine"):
         table.add_column(title, justify="right", no_wrap=True)
     for feed in feeds:
-        # Of one with a schedule, rows wait for its run: nothing is late.
-        stages = [_stage(s, is_lag_news=feed.next_run_s is None) for s in (feed.ingest, feed.demux)]
+        # Of one with a schedule, or that was stopped, rows wait: nothing is late.
+        is_lag_news = feed.next_run_s is None and feed.feed not in stopped
+        stages = [_stage(s, is_lag_news=is_lag_news) for s in (feed.ingest, feed.demux)]
         table.add_row(feed.feed, "ingest", *stages[0], "")
         share = Text(f"{feed.quarantine_share:.1%}", style="red" if feed.quarantine_share else "")
         table.add_row("", "demux", *stages[1], share)

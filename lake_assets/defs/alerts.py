@@ -43,7 +43,9 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import note_wanted, run_note_of
+from lake_assets.state.stream_stops import stops_of
 from lake_assets.supervision.facts import Ending, Observed
+from lake_assets.supervision.far_streams import runs_elsewhere
 from lake_assets.supervision.machine import policy_of
 
 if TYPE_CHECKING:
@@ -127,18 +129,17 @@ class DagsterReader:
 
     def streams(self) -> StreamsSeen:
         """As the supervisor sees them."""
-        watch = self._watch
-        observed = observe(
-            self._settings, self._instance, self._lake, now=watch.last_at, utc_now=watch.last_utc
-        )
+        watch, names = self._watch, [feed.feed for feed in supervised(self._feeds)]
+        is_stopped = len(stops_of(self._settings.state_dir, names)) == len(names)
+        now, utc_now, whose = watch.last_at, watch.last_utc, (self._instance, self._lake)
+        observed = observe(self._settings, *whose, now=now, utc_now=utc_now)
         return StreamsSeen(
             now=watch.last_at,
             utc_now=watch.last_utc,
             awake_since=watch.awake_since,
             known_run=watch.known_run,
-            is_wanted=named(self._settings, SUPERVISOR) not in self._turned_off
-            and bool(supervised(self._feeds)),
-            is_locked=observed.is_locked,
+            is_wanted=named(self._settings, SUPERVISOR) not in self._turned_off and not is_stopped,
+            is_locked=observed.is_locked or runs_elsewhere(observed),
             beat=observed.beat,
             is_beater_alive=observed.is_beater_alive,
             death=_death(observed),

@@ -9,6 +9,7 @@ from lake_assets.defs.gap_check import check_key
 from lake_assets.defs.internals.asset_checks import declared_checks
 from lake_assets.defs.keys import own_keys
 from lake_assets.defs.sink_check import sink_check_key
+from lake_assets.defs.stream_check import check_key as stream_check_key
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 
@@ -24,7 +25,8 @@ def watched_checks(
     A code location may have checks of others, too, who look after them themselves.
     """
     assets = {key for feed in feeds for key in own_keys(settings, feed)}
-    by_lake = {check_key(settings, feed) for feed in feeds}
+    of_feeds = (check_key, stream_check_key)
+    by_lake = {key(settings, feed) for feed in feeds for key in of_feeds}
     by_lake |= {sink_check_key(settings, feed, sink) for feed in feeds for sink in feed.sinks}
     declared = (check for check in declared_checks(context) if check.asset_key in assets)
     return [check for check in declared if check not in by_lake]

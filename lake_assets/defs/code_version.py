@@ -8,6 +8,7 @@ new one, or with code that looks different at each load, each load ends one run 
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -54,6 +55,26 @@ def is_outdated(
     is_other = run.tags.get(CODE, code) != code
     is_older = record.create_timestamp.timestamp() < loaded_at
     return is_ours and is_other and is_older and run.status is dg.DagsterRunStatus.STARTED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asker:
+    """Whose code that of a run is compared with."""
+
+    code: str
+    repository: str | None
+    """As `internals.instigators.repository_of`."""
+
+    loaded_at: float
+    """When it loaded its code; seconds since 1970."""
+
+    def is_newer_than(self, record: dg.RunRecord) -> bool:
+        """Whether a run has other code than its code location has by now, as this one has it."""
+        return is_outdated(record, self.code, self.repository, loaded_at=self.loaded_at)
+
+
+NOBODY = Asker(code="", repository=None, loaded_at=0.0)
+"""Compares with nothing: each run is newer."""
 
 
 def _python(folder: Path | None) -> dict[str, str]:

@@ -159,7 +159,7 @@ def lake_resource(settings: Settings, feeds: Sequence[Feed]) -> LakeResource:
 
 
 _KEPT = 15
-"""Lakes of a code location whose rooms may be built in any order; a process of tests builds many."""
+"""Lakes whose rooms may be built in any order. A process of tests builds many."""
 
 _made: list[tuple[Settings, tuple[Feed, ...], LakeResource]] = []
 """Of the newest definitions: merged, they must have the very same object."""

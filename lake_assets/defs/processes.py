@@ -9,10 +9,16 @@ from collections.abc import Callable, Sequence
 import dagster as dg
 
 from lake_assets.defs.internals.instigators import let_sensors_tick
-from lake_assets.defs.internals.runs import fail_run, say_canceling, tag_run, was_interrupted
+from lake_assets.defs.internals.runs import (
+    fail_run,
+    say_canceling,
+    starts_children,
+    tag_run,
+    was_interrupted,
+)
 from lake_assets.defs.lake_scope import PHASES, lake_tags
 from lake_assets.model.processes import ProcessId
-from lake_assets.runtime.processes import is_alive, own_process
+from lake_assets.runtime.processes import boot_id, is_alive, own_process
 from lake_assets.supervision.decide import is_lost
 
 PROCESS = "lake_assets/process"
@@ -43,26 +49,57 @@ def fail_lost_runs(
     instance: dg.DagsterInstance,
     runs: Sequence[dg.DagsterRun],
     is_overdue: Callable[[str], bool],
+    repository: str | None = None,
 ) -> list[str]:
     """Mark the runs failed whose process is gone: they would hold up later ones for ever.
 
-    A run's process is a child of the code server whose sensor asks, so one of another boot, or of a
-    container that is no more, is gone too.
+    Where a run's process is a child of its code server, and that is the one whose sensor asks, one
+    of another boot, or of a container that is no more, is gone too. No other process is judged that
+    is not of this machine: Dagster's run monitoring asks its launcher.
 
     Args:
         instance: has their records.
         runs: unfinished runs of one lake; others are not ours to judge.
         is_overdue: whether a run of this id that is being launched has had its time for that; it
             has not said its process yet.
+        repository: as `internals.instigators.repository_of`, of whoever asks.
     """
-    lost = [run for run in runs if _is_lost(run, is_overdue)]
+    here = [run for run in runs if not is_elsewhere(instance, run, repository)]
+    lost = [run for run in here if _is_lost(run, is_overdue)]
     for run in lost:
         fail_run(instance, run, "Its process is gone; nothing of it is still running")
     return [run.run_id for run in lost]
 
 
+def process_of_run(run: dg.DagsterRun) -> ProcessId | None:
+    """The process that has said that it works on a run; None if none has."""
+    return ProcessId.parse(run.tags.get(PROCESS, ""))
+
+
+def is_elsewhere(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, repository: str | None = None
+) -> bool:
+    """Whether nothing here tells if a run's process lives: it is where no pid of here counts.
+
+    Args:
+        instance: knows who starts runs.
+        run: unfinished.
+        repository: as `internals.instigators.repository_of`, of whoever asks.
+    """
+    process = process_of_run(run)
+    if process is not None and process.boot == boot_id():
+        return False
+    origin = run.remote_job_origin
+    is_ours = (
+        repository is None
+        or origin is None
+        or origin.repository_origin.get_selector_id() == repository
+    )
+    return not is_ours or not starts_children(instance)
+
+
 def _is_lost(run: dg.DagsterRun, is_overdue: Callable[[str], bool]) -> bool:
-    process = ProcessId.parse(run.tags.get(PROCESS, ""))
+    process = process_of_run(run)
     return is_lost(
         PHASES[run.status],
         is_process_alive=None if process is None else is_alive(process),
@@ -93,6 +130,8 @@ def has_died(run: dg.DagsterRun) -> bool:
     An interrupt while Dagster stores something is noted by Dagster alone, as a failure.
     """
     if run.status is not dg.DagsterRunStatus.FAILURE:
+        return False
+    if REPLACED in run.tags and FAULT not in run.tags:
         return False
     return FAULT in run.tags or not was_interrupted(run)
 

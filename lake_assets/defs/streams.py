@@ -15,6 +15,7 @@ from lake_assets.defs.internals.runs import NO_LIMIT
 from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import lake_tags
 from lake_assets.defs.late import locate, wait_for_services
+from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
 from lake_assets.defs.rotation import SUPERVISOR, Rotation
 from lake_assets.model.feeds import Feed, supervised
@@ -56,6 +57,7 @@ def job(
     )
     def run_streams(context: dg.OpExecutionContext) -> Iterator[Event]:
         instance, run = context.instance, context.run
+        note_process(instance, run.run_id, lake)
         rotation = Rotation(
             instance,
             run,
@@ -74,8 +76,8 @@ def job(
         name=named(settings, NAME),
         description=(
             "Sources to bronze to silver without end. Kept alive by the sensor `supervisor`, which "
-            "starts another run when one has had its time; to stop streaming, turn that sensor off "
-            "and terminate the run."
+            "starts another run when one has had its time or is terminated. The jobs `stop_stream` "
+            "and `start_stream` stop a feed's stream and start it again."
         ),
         tags={**run_tags(lake), CODE: code_version(settings, feeds)},
         executor_def=dg.in_process_executor,

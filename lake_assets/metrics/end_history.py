@@ -3,6 +3,7 @@
 A source is asked for its end now and then; between two answers rows are taken to have come evenly.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _MOST_POINTS = 512
@@ -14,6 +15,16 @@ class EndHistory:
     """Where one partition's end was, and when. Times are seconds of a clock that only goes on."""
 
     _points: list[tuple[float, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, points: Iterable[tuple[float, int]]) -> "EndHistory":
+        """A history that goes on after what was `kept`."""
+        return cls(_points=list(points))
+
+    @property
+    def kept(self) -> tuple[tuple[float, int], ...]:
+        """All that it remembers: when the end was where."""
+        return tuple(self._points)
 
     @property
     def end(self) -> int | None:

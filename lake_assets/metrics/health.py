@@ -23,6 +23,9 @@ class FeedStatus:
     is_stopped: bool = False
     """Whether it is not tried again before somebody does something about it."""
 
+    stopped_by: str | None = None
+    """In words, who stopped it deliberately; it stands still, which is no problem."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamsStatus:
@@ -88,6 +91,8 @@ def readiness(status: StreamsStatus, stall_after_s: float) -> Health:
 def _why_not_ready(feed: FeedStatus | None, stall_after_s: float) -> str:
     if feed is None:
         return "it has not begun yet"
+    if feed.stopped_by:
+        return ""
     if feed.failure:
         then = "stands still until somebody acts" if feed.is_stopped else "is tried again"
         return f"it failed and {then}: {feed.failure}"

@@ -266,12 +266,14 @@ def _feeds(status: StreamsStatus) -> Iterator[Metric]:
         "feed_waiting", "1 if a feed waits for a broker, a registry or a disk, else 0.", "feed"
     )
     failed = _gauge("feed_failed", "1 if a feed failed and has not run well since, else 0.", "feed")
+    stopped = _gauge("feed_stopped", "1 if somebody stopped a feed's stream, else 0.", "feed")
     for name, feed in status.feeds.items():
         waiting.add_metric([name], int(feed is not None and feed.waiting_for is not None))
         failed.add_metric([name], int(feed is not None and feed.failure is not None))
+        stopped.add_metric([name], int(feed is not None and feed.stopped_by is not None))
         if feed is not None:
             quiet.add_metric([name], feed.quiet_s)
-    yield from (quiet, waiting, failed)
+    yield from (quiet, waiting, failed, stopped)
 
 
 def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:

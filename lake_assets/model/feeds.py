@@ -6,11 +6,12 @@ from typing import Self
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from lake_assets.errors import FeedError
-from lake_assets.model.base import Identifier, KeyName, Noun
+from lake_assets.model.base import Identifier, KeyName
 from lake_assets.model.checks import ColumnName, SilverCheck
 from lake_assets.model.deduplication import Deduplicate
 from lake_assets.model.expectations import Expectation
 from lake_assets.model.external_tables import ExternalName, ExternalTable
+from lake_assets.model.freshness import Fresh
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.grants import Grant, ensure_grants_fit
 from lake_assets.model.keyed import Keyed
@@ -40,7 +41,7 @@ from lake_assets.model.view_sinks import ensure_sinks_fit
 from lake_assets.model.without_silver import Silver
 
 
-class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
+class Feed(Fresh, Routed, LaidOut, Scheduled, SelectedByKey):
     """One declared stream, from its source to its gold views."""
 
     feed: Identifier
@@ -145,7 +146,6 @@ class Feed(Noun, Routed, LaidOut, Scheduled, SelectedByKey):
 
     bloom_filters: Columns = ()
     """Columns of texts, numbers or bytes whose joined files get Bloom filters, for few values."""
-
     retention: SilverRetention | None = None
     """How long silver keeps a row: `90d`, or `{column: event_timestamp, keep: 90d}`; unset, for
     ever. Merged views keep what they counted; those computed anew know only what is left."""

@@ -36,6 +36,9 @@ class Heartbeat:
     stopped: Mapping[str, str] = field(default_factory=dict)
     """By feed that stands still while others go on, why, in words."""
 
+    stopped_by: Mapping[str, str] = field(default_factory=dict)
+    """By feed whose stream somebody stopped, and that has ended its last batch, who, in words."""
+
     @property
     def pid(self) -> int:
         """The process's pid; it may be another one's by now."""

@@ -1,10 +1,9 @@
 """Settings of upkeep: logs, maintenance, backups, Dagster's runs, and alerts to what is to come."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import NoDecode
 
 from lake_assets.settings.checks import (
     owners_complaint,
@@ -116,16 +115,26 @@ class DagsterSettings(Group):
     purge_schedule: str = "23 3 * * *"
     """When they are deleted (cron, UTC)."""
 
+    observe_every_s: float = Field(default=60.0, ge=10)
+    """Seconds between two looks at each source: its offsets and its lag become an observation of
+    its asset where they changed, and every ten minutes where they did not. A topic whose offsets
+    move all day takes 1,440 events a day of some 1 KB."""
+
+    fresh_within_s: float = Field(default=3600.0, ge=0)
+    """Seconds after which Dagster shows bronze and silver of a feed that the streams run as stale
+    (red; yellow after half of it), unless all that its source has is there; 0: never. A feed's own
+    `freshness` counts before it."""
+
     lake_resource: str = Field(default="lake", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
     """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
     lake beside another resource `lake`, need keys of their own."""
 
-    key_prefix: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    key_prefix: list[str] = Field(default_factory=list)
     """What the keys of all assets begin with, and names of jobs, schedules, sensors and ops, so
     that several lakes fit in one code location; in the environment with commas (`prod,eu`).
     Dagster takes assets for others once it changes."""
 
-    owners: Annotated[list[str], NoDecode] = Field(default_factory=lambda: ["team:lake"])
+    owners: list[str] = Field(default_factory=lambda: ["team:lake"])
     """Who is named as owner of each asset: `team:…` or e-mail addresses; in the environment with
     commas. Empty, nobody is."""
 

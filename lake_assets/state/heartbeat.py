@@ -5,7 +5,7 @@ What a heartbeat says, and where it lies, is in `state`; who judges it, in `supe
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -31,6 +31,8 @@ class Progress:
     """Address of its metrics, if they are served."""
     stopped: Mapping[str, str] = field(default_factory=dict)
     """By feed that stands still while others go on, why, in words."""
+    stopped_by: Mapping[str, str] = field(default_factory=dict)
+    """By feed whose stream somebody stopped, and that stands still, who, in words."""
 
 
 class HeartbeatThread:
@@ -105,4 +107,4 @@ class HeartbeatThread:
             metrics=progress.metrics,
             stopped=progress.stopped,
         )
-        write_heartbeat(self._state_dir, beat)
+        write_heartbeat(self._state_dir, replace(beat, stopped_by=progress.stopped_by))

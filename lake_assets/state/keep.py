@@ -21,6 +21,10 @@ _LOG = logging.getLogger(__name__)
 _EVERY_S = 5.0
 """Seconds between two comparisons while a lake is written."""
 
+_LOOK_AT_EACH = 6
+"""Of these comparisons one asks the bucket, where another machine may have noted what this one
+heeds, as that a stream is to stop: every half a minute, since each costs a request."""
+
 
 @contextmanager
 def kept_current(settings: Settings) -> Iterator[None]:
@@ -78,8 +82,10 @@ def _is_writer(settings: Settings) -> Callable[[], bool]:
 
 
 def _keep(kept: "KeptState", is_writer: Callable[[], bool], ended: threading.Event) -> None:
+    looks = 0
     while not ended.wait(_EVERY_S):
-        _keep_now(kept, is_writer)
+        looks += 1
+        _keep_now(kept, is_writer, is_to_look=looks % _LOOK_AT_EACH == 0)
 
 
 def _keep_now(

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 KEPT_FILES = ("alerts.json", "backups.json", "backup_runs.json")
-KEPT_FOLDERS = ("failing", "feed-runs", "sinks")
+KEPT_FOLDERS = ("failing", "feed-runs", "sinks", "stopped-streams")
 """What nothing else tells: which alerts were sent, backups made and wanted, runs wanted and done,
-expectations failing, and which rows a sink's batch that was cut off had. All other state is of the
-processes that run, or is made again from the lake's commits."""
+expectations failing, streams stopped, and which rows a sink's batch that was cut off had. All other
+state is of the processes that run, or is made again from the lake's commits."""
 
 OF_TABLES = (
     "journals",

@@ -37,6 +37,11 @@ class Lease:
     is_released: bool = False
     """Whether its holder has ended, and writes no more."""
 
+    @property
+    def boot(self) -> str:
+        """The machine, boot and container that its holder is in, as a process's."""
+        return self.holder.partition("/")[0]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watched:

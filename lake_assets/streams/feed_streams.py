@@ -20,17 +20,16 @@ from lake_assets.errors import (
     SourceError,
     SourceNotFoundError,
 )
-from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Stage, Waiting
 from lake_assets.model.tables import bronze_of
 from lake_assets.runtime.log_lines import about
-from lake_assets.settings.schema import Settings
 from lake_assets.sources.catalog import source_of
 from lake_assets.state.disk_errors import disk_trouble
 from lake_assets.streams.batch_attempts import FeedAttempts
 from lake_assets.streams.batch_errors import did_not_start, told
 from lake_assets.streams.clock_steps import ClockSteps
-from lake_assets.streams.pipeline import Pipeline, catch_up_of, demux_of, follower_of, start_ingest
+from lake_assets.streams.feed_waits import LOOK_EVERY_S, FeedWaits
+from lake_assets.streams.pipeline import catch_up_of, demux_of, follower_of, start_ingest
 from lake_assets.streams.reprocess import finish_interrupted
 from lake_assets.streams.schemas import Schemas, format_with
 from lake_assets.streams.single_pass import SinglePass
@@ -43,48 +42,24 @@ from lake_assets.streams.usable_tables import ensure_streamable
 _PAUSE_S = 2.0
 """Seconds between two tries to reach a broker, or to write a disk that is full."""
 
-_LOOK_EVERY_S = 1.0
-"""Seconds between two looks whether somebody had a poisoned batch skipped or tried again."""
-
 _HEALTHY_AFTER_S = 300.0
 """A feed that ran this long begins a new count of failures."""
 
 
 @dataclass(kw_only=True)
-class FeedStreams:
+class FeedStreams(FeedWaits):
     """Runs a feed's ingest and demux until it is told to stop, or has caught up."""
 
-    pipeline: Pipeline
-    settings: Settings
-    feed: Feed
-    until_caught_up: bool
-    announce: Callable[[Waiting], None]
-    stop: threading.Event
     goes_on: Callable[[], bool]
     """Whether another feed is well: if none is, a failure ends the streams."""
 
-    progressed_at: float = field(default_factory=time.monotonic)
-    """When a batch last ended, or there was last nothing to do; as `time.monotonic`."""
-
-    waiting: Waiting | None = None
-    """What the feed waits for, if it does."""
-
-    failure: BaseException | None = None
-    """Of a feed that failed and has not run well since."""
-
     query_failure: Exception | None = None
     """What ended ingest's query; Spark passes it on as text alone."""
-
-    stopped: str = ""
-    """Why it stands still while others go on, until somebody does something; "" if it does not."""
 
     is_new: bool = False
     """Whether it failed for lack of a source, and bronze has nothing of one."""
 
     _failures: int = 0
-    _counted: int = 0
-    """Failures of batches that were answered by another try, or by the end."""
-
     _there: tuple[str, ...] = ()
     """Sources that were there when ingest's query was started."""
 
@@ -102,7 +77,7 @@ class FeedStreams:
             session=self.pipeline.session.newSession(),
             attempts=FeedAttempts.of(self.settings.state_dir, self.feed),
         )
-        while not self.stop.is_set():
+        while not self.stop.is_set() and self._is_started():
             began = time.monotonic()
             try:
                 is_again = self._stream()
@@ -163,12 +138,10 @@ class FeedStreams:
         self.stopped, self.waiting = str(failure), None
         stage = Stage(failure.stage)
         self.announce(Waiting(feed=self.feed.feed, stage=stage, reason=str(failure)))
-        while not self.until_caught_up and not self.stop.wait(_LOOK_EVERY_S):
-            if is_released(self.settings.state_dir, self.feed, stage):
-                self.progressed_at = time.monotonic()
-                self.stopped, self.failure = "", None
-                attempts = FeedAttempts.of(self.settings.state_dir, self.feed)
-                self.pipeline, self._counted = replace(self.pipeline, attempts=attempts), 0
+        while not self.until_caught_up and not self.stop.wait(LOOK_EVERY_S):
+            is_over = is_released(self.settings.state_dir, self.feed, stage) or self._is_to_stop()
+            if is_over:
+                self._begin_anew()
                 return True
         return False
 
@@ -184,21 +157,12 @@ class FeedStreams:
         self._tell(reason)
         self._pause(_PAUSE_S)
 
-    def _pause(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until and not self.stop.wait(min(1.0, seconds)):
-            self.progressed_at = time.monotonic()
-
-    def _tell(self, reason: str, stage: Stage = Stage.INGEST) -> None:
-        self.waiting = Waiting(feed=self.feed.feed, stage=stage, reason=reason)
-        self.announce(self.waiting)
-
     def _stream(self) -> bool:
         """Stream until stopped or caught up; True if the source or the clock was changed: again."""
         ensure_streamable(self.pipeline.context, self.feed)
         finish_interrupted(self.pipeline.context, self.settings, self.feed)
         if not self._await_source():
-            return False
+            return True  # unless it is told to end
         skip_asked_batches(self.pipeline, self.feed)
         single_pass = SinglePass.of(self.pipeline, self.feed)
         self.query_failure = None
@@ -248,6 +212,8 @@ class FeedStreams:
         every_s = demux_every_s(self.feed, self.settings.stream)
         with ClockSteps().watched() as clock:
             while not self.stop.is_set():
+                if self._is_to_stop():
+                    return True
                 self._wakes.clear()
                 is_over = not query.isActive
                 if is_over and self._has_lost_source(query):
@@ -280,7 +246,7 @@ class FeedStreams:
     def _await_source(self) -> bool:
         """Wait until the feed's source can be read; with `until_caught_up` there is no waiting."""
         source = source_of(self.feed, self.pipeline.endpoints, self.pipeline.context.lake)
-        while not self.stop.is_set():
+        while not self.stop.is_set() and not self._is_to_stop():
             try:
                 self._there = source.extent().names
             except SourceError as problem:

@@ -5,6 +5,8 @@ closed. What is asked and answered is `streams.refresh_requests`' and `streams.r
 """
 
 import logging
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,12 +18,18 @@ from pydantic import ValidationError
 from lake_assets.errors import first_line
 from lake_assets.model.processes import ProcessId
 from lake_assets.runtime.atomic_write import replace_text
-from lake_assets.runtime.processes import is_alive
+from lake_assets.runtime.processes import boot_id, is_alive
 
 _LOG = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 0.2
 """Seconds between two looks for requests, or for an answer; each lists a small folder."""
+
+_TOUCH_EVERY_S = 5.0
+"""Seconds between two signs that whoever asks still waits."""
+
+_SILENT_AFTER_S = 60.0
+"""Seconds without such a sign after which whoever asks from another machine counts as gone."""
 
 _ASKED, _TAKEN, _ANSWERED, _EVENTS = ".json", ".taken", ".answer", ".events"
 """Endings of a request's file, of one that is worked on, of its answer, and of what is told before
@@ -47,6 +55,7 @@ class OpenRequest:
         """See the request that is asked in this file."""
         self._asked = asked
         self._read_to = 0
+        self._touched_at = time.monotonic()
 
     def is_open(self) -> bool:
         """Whether somebody may still answer it: it is there, taken or not."""
@@ -60,7 +69,12 @@ class OpenRequest:
         return False
 
     def answer(self) -> str | None:
-        """The answer, once there is one."""
+        """The answer, once there is one; to ask for it is a sign that somebody still waits."""
+        if time.monotonic() - self._touched_at > _TOUCH_EVERY_S:
+            self._touched_at = time.monotonic()
+            for file in (self._asked, self._asked.with_suffix(_TAKEN)):
+                with suppress(OSError):  # it has the other name, or the disk is full
+                    os.utime(file)
         with suppress(FileNotFoundError):
             return self._asked.with_suffix(_ANSWERED).read_text()
         return None
@@ -106,6 +120,7 @@ class RequestFolder(Generic[_Request]):
         self._read = read
         self._what = what
         self._has_cleared = False
+        self._signs = Signs()
         self._strange: set[str] = set()
 
     def take(self) -> Iterator[tuple[Path, _Request]]:
@@ -127,10 +142,14 @@ class RequestFolder(Generic[_Request]):
                     _LOG.warning("%s is no request of %s: %s", asked, self._what, words)
                 self._strange.add(asked.name)
                 continue
-            if is_of_living(request):
+            if self._signs.is_of_living(request, taken):
                 yield taken, request
             else:
                 taken.unlink(missing_ok=True)
+
+    def is_wanted(self, request: _Request, taken: Path) -> bool:
+        """Whether somebody still waits for the answer to a request that was taken."""
+        return taken.exists() and self._signs.is_of_living(request, taken)
 
     def _clear(self) -> None:
         if not self._has_cleared:
@@ -140,9 +159,29 @@ class RequestFolder(Generic[_Request]):
             self._has_cleared = True
 
 
-def is_of_living(request: FromProcess) -> bool:
-    """Whether the process lives that asks."""
-    return request.process.pid > 0 and is_alive(request.process)
+class Signs:
+    """Tells whether those live who ask: by their pid, or, on other machines, by their signs.
+
+    These are the times of their files, which are compared with each other and with no clock.
+    """
+
+    def __init__(self) -> None:
+        """Nobody has asked yet."""
+        self._seen: dict[Path, tuple[int, float]] = {}
+
+    def is_of_living(self, request: FromProcess, file: Path) -> bool:
+        """Whether the process lives that asks by this file."""
+        if request.process.boot == boot_id():
+            return request.process.pid > 0 and is_alive(request.process)
+        try:
+            sign = file.stat().st_mtime_ns
+        except FileNotFoundError:
+            return False  # withdrawn
+        now = time.monotonic()
+        last = self._seen.get(file)
+        if last is None or last[0] != sign:
+            last = self._seen[file] = (sign, now)
+        return now - last[1] <= _SILENT_AFTER_S
 
 
 def answer(taken: Path, text: str) -> None:

@@ -23,6 +23,7 @@ from lake_assets.streams.expectation_results import FailureBook, tee
 from lake_assets.streams.group_commits import keep_group_commits
 from lake_assets.streams.log_thread import LogThread, keep_log_thread
 from lake_assets.streams.running_streams import ToRun
+from lake_assets.streams.stop_request import ensure_not_all_stopped
 from lake_assets.streams.stream_thread import Worker
 from lake_assets.streams.told_events import FeedEvent
 from lake_assets.streams.watch import Watch
@@ -63,6 +64,7 @@ def stream_events(
 
     Raises:
         FeedError: none is to be run.
+        StreamStoppedError: somebody stopped all of them.
         StreamsLockedError: another process runs this lake's streams.
         StreamError: a query ended with an error that will not pass by itself.
         LakeAssetsError: Spark, the lake or a feed cannot be used.
@@ -71,6 +73,7 @@ def stream_events(
     what = what or ToRun.of(feeds)
     if not what.followed and what.run is None:
         raise _nothing_to_run(feeds)
+    ensure_not_all_stopped(settings.state_dir, what.followed if what.run is None else ())
     with (
         told_of_streams(settings, feeds, endpoints) as lineage,
         streams_lock(settings.state_dir),
@@ -131,6 +134,7 @@ def _progress(worker: Worker, metrics: str | None) -> Progress:
         refreshing=worker.refreshing,
         metrics=metrics,
         stopped=worker.streams.stopped(),
+        stopped_by=worker.streams.stopped_by(),
     )
 
 

@@ -19,6 +19,7 @@ from lake_assets.state.run_notes import note_complete, note_run_failed
 from lake_assets.streams.run import StreamEvent, Tick, stream_events
 from lake_assets.streams.run_requests import ask_for_run
 from lake_assets.streams.running_streams import ToRun
+from lake_assets.streams.stop_request import ensure_not_all_stopped
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,10 +61,13 @@ def run_feed(
 
     Raises:
         SourceError: its source does not answer.
+        StreamStoppedError: somebody stopped the stream of the feed, which has no schedule.
         StreamError: a batch failed, views could not be refreshed, or the streams do not take it.
         LakeAssetsError: Spark, the lake or the feed cannot be used.
     """
     ensure_bound(settings)
+    if not feed.is_triggered:
+        ensure_not_all_stopped(settings.state_dir, [feed.feed])
     began = time.time()
     try:
         yield from _run(settings, feeds, feed, locate, owner, are_coming)

@@ -91,14 +91,15 @@ class RunningStreams:
     def are_well_beside(self, failed: str) -> bool:
         """Whether a feed beside the one that failed is well."""
         others = (streams for streams in self.every() if streams.feed.feed != failed)
-        return any(streams.failure is None for streams in others)
+        return any(one.failure is None and one.stopped_by is None for one in others)
 
     def progressed_at(self) -> float | None:
         """When the feed that got on least last ended a batch, or had nothing to do.
 
         As `time.monotonic`; None if none runs that should get on.
         """
-        times = (one.progressed_at for one in self.every() if not one.stopped)
+        every = (one for one in self.every() if not one.stopped and one.stopped_by is None)
+        times = (one.progressed_at for one in every)
         return min(times, default=None)
 
     def waiting_for(self) -> str | None:
@@ -109,6 +110,10 @@ class RunningStreams:
     def stopped(self) -> Mapping[str, str]:
         """By feed that stands still while others go on, why, in words."""
         return {streams.feed.feed: streams.stopped for streams in self.every() if streams.stopped}
+
+    def stopped_by(self) -> Mapping[str, str]:
+        """By feed that stands still since somebody stopped its stream, who, in words."""
+        return {one.feed.feed: str(one.stopped_by) for one in self.every() if one.stopped_by}
 
     def statuses(self) -> Mapping[str, FeedStatus]:
         """By feed, how it is."""
@@ -121,6 +126,7 @@ class RunningStreams:
                 waiting_for=waiting.reason if waiting else None,
                 failure=str(streams.failure) if streams.failure else None,
                 is_stopped=bool(streams.stopped),
+                stopped_by=str(streams.stopped_by) if streams.stopped_by else None,
             )
         return found
 

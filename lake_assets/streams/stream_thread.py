@@ -261,10 +261,10 @@ class Worker:
                 thread.join()
         has_caught_up = self._until_caught_up and any(one.failure is None for one in followed)
         failures = [
-            streams.failure
-            for streams in followed
+            one.failure
+            for one in followed
             # Beside others, a feed whose topic nobody has made yet has nothing to catch up with.
-            if streams.failure is not None and not (has_caught_up and streams.is_new)
+            if one.failure and not one.stopped_by and not (has_caught_up and one.is_new)
         ]
         if failures and not self._stop.is_set():
             raise failures[0]
@@ -281,7 +281,7 @@ class Worker:
             self._raise_if_all_failed(followed)
 
     def _raise_if_all_failed(self, every: Sequence[FeedStreams]) -> None:
-        failures = [streams.failure for streams in every]
+        failures = [one.failure for one in every if one.stopped_by is None]
         if not self._until_caught_up and failures and failures[0] is not None and all(failures):
             raise failures[0]
 

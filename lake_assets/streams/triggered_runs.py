@@ -28,7 +28,6 @@ from lake_assets.streams.request_files import (
     LOOK_EVERY_S,
     RequestFolder,
     answer,
-    is_of_living,
     tell,
 )
 from lake_assets.streams.run_requests import DONE, FOLLOWED, RUN_REQUEST, RunRequest, folder_of
@@ -184,7 +183,7 @@ class TriggeredRuns:
                 _Run(
                     feed=feed,
                     tell=partial(_tell, taken),
-                    is_wanted=lambda: taken.exists() and is_of_living(request),
+                    is_wanted=lambda: self._folder.is_wanted(request, taken),
                     done=partial(_answer, taken, feed),
                 )
             )

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.supervision.facts import (
+    CLI,
     Action,
     Ending,
     Kind,
@@ -18,10 +19,8 @@ from lake_assets.supervision.facts import (
     RunFact,
     Why,
 )
+from lake_assets.supervision.far_streams import judge_far_run, watch_far
 from lake_assets.supervision.sensor_cursor import Asked, Backoff, Memory
-
-CLI = "cli"
-"""Owner in the heartbeat of `lake-assets stream`."""
 
 
 def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, Memory]:
@@ -36,24 +35,34 @@ def decide(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
         What to do, and the memory for the next decision.
     """
     holder = observed.beat if observed.is_locked and observed.is_beater_alive else None
-    owner = holder.owner if holder else None
+    far = observed.far_beat if observed.is_locked else None
+    known = holder or far
+    owner = known.owner if known else None
     for run in observed.runs:
         if run.run_id != owner and (repairing := _repairing(run, observed, memory, policy)):
             return repairing, memory
+    if far is not None:
+        memory = memory.watch(f"{far.owner}/{far.at}", observed.now)
+        return watch_far(far, observed, memory, policy), memory
     if observed.is_locked:
         action, asked = _watch(holder, observed, memory.asked, policy)
         return action, replace(memory, asked=asked)
-    memory = replace(memory, asked=None)
-    if observed.runs:
-        return _on_its_way(observed.runs[0], observed, memory, policy), memory
-    if not observed.is_wanted:
-        return Action(kind=Kind.NOTHING, why=Why.UNWANTED), memory
+    return _without_lock(observed, replace(memory, asked=None), policy)
+
+
+def _without_lock(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, Memory]:
+    """Nobody of this machine has the lock: await who is on the way, or start somebody."""
     if observed.writer is not None:
         memory = memory.watch(observed.writer.mark, observed.now)
-        # Whoever starts then waits as long once more, and takes the lease from a dead one.
-        if memory.writer_age_s(observed.now) <= observed.writer.lasts_s:
-            detail = observed.writer.place
-            return Action(kind=Kind.NOTHING, why=Why.ELSEWHERE, detail=detail), memory
+    if observed.runs:
+        return _on_its_way(observed.runs[0], observed, memory, policy), memory
+    if not observed.is_wanted or observed.stops:
+        why = Why.STOPPED if observed.is_wanted else Why.UNWANTED
+        return Action(kind=Kind.NOTHING, why=why, detail=observed.stops), memory
+    writer = observed.writer
+    # Whoever starts later waits as long once more, and takes the lease from a dead one.
+    if writer is not None and memory.writer_age_s(observed.now) <= writer.lasts_s:
+        return Action(kind=Kind.NOTHING, why=Why.ELSEWHERE, detail=writer.place), memory
     return _start(observed, memory, policy)
 
 
@@ -82,6 +91,8 @@ def _repairing(run: RunFact, observed: Observed, memory: Memory, policy: Policy)
     """What a run's record needs that does not hold the lock, if anything."""
     age_s = memory.age_s(run.run_id, observed.now)
     detail = f"run {run.run_id}, seen for {age_s:.0f} s"
+    if run.is_elsewhere and run.phase is not Phase.WAITING:
+        return None  # its launcher knows whether it lives, and Dagster's run monitoring asks it
     if run.phase is Phase.WAITING:
         is_surplus = observed.is_locked or run is not observed.runs[0]
         if is_surplus:
@@ -100,7 +111,9 @@ def _repairing(run: RunFact, observed: Observed, memory: Memory, policy: Policy)
 
 
 def _on_its_way(run: RunFact, observed: Observed, memory: Memory, policy: Policy) -> Action:
-    """What is said of a run that is to take the lock."""
+    """What is done about a run that is to take the lock, or does all it does elsewhere."""
+    if run.is_elsewhere and run.phase in {Phase.RUNNING, Phase.CANCELING}:
+        return judge_far_run(run, observed, memory)
     age_s = memory.age_s(run.run_id, observed.now)
     is_stuck = run.phase is Phase.WAITING and age_s > policy.queued_within_s
     why = Why.QUEUED if is_stuck else Why.COMING_UP

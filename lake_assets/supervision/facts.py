@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from lake_assets.model.heartbeat import Heartbeat
 
+CLI = "cli"
+"""Owner in the heartbeat of `lake-assets stream`."""
+
 
 class Phase(StrEnum):
     """How far an unfinished run has come."""
@@ -28,6 +31,16 @@ class RunFact:
 
     run_id: str
     phase: Phase
+
+    boot: str = ""
+    """The machine, boot and container that its process has said it is in; "" if it has not."""
+
+    is_elsewhere: bool = False
+    """Whether its process is, or will be, where this one cannot see it, and a launcher that looks
+    after its processes itself has started it: in a container or a pod of its own."""
+
+    is_outdated: bool = False
+    """Whether its code is older than that of whoever asks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +74,9 @@ class Writer:
     lasts_s: float
     """Seconds after which one that renews nothing counts as dead."""
 
+    boot: str = ""
+    """The machine, boot and container that it is in."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
@@ -78,8 +94,13 @@ class Observed:
     is_beater_alive: bool = False
     """Whether the process that wrote `beat` lives."""
 
+    far_beat: Heartbeat | None = None
+    """The last heartbeat, if it is of a process of another machine, container or boot: its pid and
+    its clock mean nothing here, and it lives while its heartbeats change."""
+
     is_beater_ours: bool = False
-    """Whether this Dagster instance has a run with the id that `beat` names, finished or not."""
+    """Whether this Dagster instance has a run with the id that `beat`, or `far_beat`, names,
+    finished or not."""
 
     is_run_of_feed: bool = False
     """Whether that run is one of a feed with a schedule, and not of the streams."""
@@ -92,6 +113,9 @@ class Observed:
 
     is_wanted: bool = True
     """Whether any feed is to be run without pause."""
+
+    stops: str = ""
+    """Who stopped which feeds' streams deliberately, in words, if those are all that are wanted."""
 
     writer: Writer | None = None
     """Who writes the lake from elsewhere, dead or alive."""
@@ -111,6 +135,7 @@ class Kind(StrEnum):
     CANCEL_RUN = "cancel_run"  # take back a run that was not launched yet
     ASK_TO_END = "ask_to_end"  # SIGTERM to the process that writes the heartbeat
     KILL = "kill"  # SIGKILL to it
+    END_BY_RECORD = "end_by_record"  # say that the run is to end: its process, elsewhere, sees that
 
 
 class Why(StrEnum):
@@ -119,6 +144,7 @@ class Why(StrEnum):
     ABSENT = "no run of the streams exists"
     SERVER_ENDS = "a signal ended the streams; perhaps it ends their code server, too"  # a deploy
     UNWANTED = "every feed runs on a schedule of its own"
+    STOPPED = "every feed's stream is stopped deliberately; the job `start_stream` starts it"
     BACKING_OFF = "the streams died; waiting before they are started again"
     HEALTHY = "the streams are running"
     WAITING = "the streams are running and wait for something"  # a broker: they go on by themselves
@@ -132,6 +158,13 @@ class Why(StrEnum):
     ENDING = "the streams are ending"  # cancelled or asked to end, and given time
     NOT_OURS = "another process runs the streams of this lake"  # `lake-assets stream`, another dev
     ELSEWHERE = "the lake is written from elsewhere"  # by another machine, which has its lease
+    RUNS_ELSEWHERE = "the streams run on another machine or in another container"
+    BEGINS_ELSEWHERE = "a run of the streams begins or ends on another machine"  # it has no lease
+    LEASE_OVER = "its machine does not renew the lake's lease any more"  # dead, or cut off
+    HELD_ELSEWHERE = (
+        "a process on another machine holds the lake's lock though its run has ended: it ends by "
+        "itself, or has to be ended there"
+    )
     RUN_OF_FEED = "a run of a feed has the lock, and ends by itself"  # begun without streams
     UNKNOWN_HOLDER = "somebody holds the lock and has not said who"  # taken a moment ago
     PROCESS_GONE = "its process is gone"  # the lock is free, so nothing runs

@@ -1,10 +1,20 @@
 import dagster as dg
 import pytest
 from dagster import DagsterRunStatus as Status
+from dagster._core.launcher import RunLauncher
 
 from lake_assets.defs.lake_scope import LAKE, UNFINISHED, runs_of
-from lake_assets.defs.processes import PROCESS, Fence, fail_lost_runs, note_process
+from lake_assets.defs.processes import (
+    FAULT,
+    PROCESS,
+    REPLACED,
+    Fence,
+    fail_lost_runs,
+    has_died,
+    note_process,
+)
 from lake_assets.runtime.processes import process_of
+from lake_assets_tests.defs.origins import REPOSITORY
 
 
 @pytest.fixture
@@ -105,3 +115,71 @@ def test_the_fence_does_not_ask_at_every_step(instance, run):
     fence.check()
     instance.report_run_canceled(instance.get_run_by_id(run_id))
     fence.check()
+
+
+@pytest.fixture
+def far_process(sleeper):
+    """A process as it says its name in another container."""
+    _, _, rest = str(process_of(sleeper.pid)).partition("/")
+    return f"another container/{rest}"
+
+
+class PodLauncher(RunLauncher):
+    """Starts nothing: of Kubernetes' and Docker's only what is asked of them here."""
+
+    def launch_run(self, context):
+        raise NotImplementedError
+
+    def terminate(self, run_id):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def pods(instance, monkeypatch):
+    """The instance, with such a launcher."""
+    launcher = PodLauncher()
+    launcher.register_instance(instance)
+    monkeypatch.setattr(instance, "_run_launcher", launcher)
+    return instance
+
+
+@pytest.mark.usefixtures("pods")
+@pytest.mark.parametrize("status", [Status.STARTING, Status.STARTED, Status.CANCELING])
+def test_a_run_in_a_container_of_its_own_is_its_launchers_to_judge(
+    instance, run, lost_runs, far_process, status
+):
+    run_id = run(status)
+    if status is not Status.STARTING:
+        instance.add_run_tags(run_id, {PROCESS: far_process})
+    assert lost_runs(is_overdue=True) == []
+    assert instance.get_run_by_id(run_id).status is status
+
+
+@pytest.mark.usefixtures("pods")
+def test_a_dead_process_of_this_machine_is_lost_whoever_started_it(
+    instance, run, lost_runs, dead_process
+):
+    run_id = run(Status.STARTED)
+    instance.add_run_tags(run_id, {PROCESS: dead_process})
+    assert lost_runs() == [run_id]
+
+
+def test_a_run_of_another_code_location_on_another_machine_is_not_ours_to_judge(
+    instance, run, lake, far_process
+):
+    run_id = run(Status.STARTED)
+    instance.add_run_tags(run_id, {PROCESS: far_process})
+    unfinished = instance.get_runs(runs_of(lake, UNFINISHED))
+    assert fail_lost_runs(instance, unfinished, lambda _: True, "another location") == []
+    assert fail_lost_runs(instance, unfinished, lambda _: True, REPOSITORY.get_selector_id()) == [
+        run_id
+    ]
+
+
+def test_a_run_that_was_replaced_by_its_record_has_not_died(instance, run):
+    run_id = run(Status.FAILURE)
+    assert has_died(instance.get_run_by_id(run_id))
+    instance.add_run_tags(run_id, {REPLACED: "older code"})
+    assert not has_died(instance.get_run_by_id(run_id))
+    instance.add_run_tags(run_id, {FAULT: "no heartbeat"})
+    assert has_died(instance.get_run_by_id(run_id))

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake_assets.supervision.decide import CLI, decide, delay_s, is_lost
+from lake_assets.supervision.decide import decide, delay_s, is_lost
 from lake_assets.supervision.facts import (
+    CLI,
     Action,
     Ending,
     Kind,

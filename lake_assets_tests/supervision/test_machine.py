@@ -54,14 +54,13 @@ def test_a_living_holder_is_seen(settings):
     assert seen == Observed(now=5.0, is_locked=True, beat=beat, is_beater_alive=True)
 
 
-def test_a_heartbeat_of_another_machine_or_boot_is_none(settings, sleeper):
+def test_a_heartbeat_of_another_machine_or_boot_is_known_as_such(settings, sleeper):
     """As in a lake that was copied, lies on NFS, or was streamed to when the power went."""
     beat = of_process(sleeper.pid)
     with streams_lock(settings.state_dir):
-        write_heartbeat(
-            settings.state_dir, replace(beat, process=replace(beat.process, boot="another"))
-        )
-        assert look(settings, now=5.0) == Observed(now=5.0, is_locked=True)
+        far = replace(beat, process=replace(beat.process, boot="another"))
+        write_heartbeat(settings.state_dir, far)
+        assert look(settings, now=5.0) == Observed(now=5.0, is_locked=True, far_beat=far)
 
 
 def test_patience_comes_from_settings(settings):

@@ -11,6 +11,7 @@ from lake_assets.defs.internals.runs import (
     fail_run,
     range_tags,
     say_canceling,
+    starts_children,
     tag_run,
     was_interrupted,
 )
@@ -78,3 +79,10 @@ def test_a_run_that_failed_by_itself_was_not_interrupted(instance):
     (run,) = instance.get_runs()
     assert run.status is Status.FAILURE
     assert not was_interrupted(run)
+
+
+def test_a_launcher_of_children_is_told_from_one_of_pods(instance, stored, monkeypatch):
+    assert starts_children(instance)
+    assert starts_children(stored)
+    monkeypatch.setattr(instance, "_run_launcher", object())
+    assert not starts_children(instance)
