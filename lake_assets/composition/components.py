@@ -13,7 +13,7 @@ from lake_assets.composition.arguments import Asked, Lake, ensure_known, open_la
 from lake_assets.composition.built_lakes import built_lakes
 from lake_assets.composition.scaffolders import FeedScaffolder, LakeScaffolder
 from lake_assets.definitions import PARTS, assemble_apart, assemble_feed
-from lake_assets.defs.internals.components import components_of
+from lake_assets.defs.internals.components import beside_yaml, component_at, components_of
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.lake_uri import is_address
@@ -26,7 +26,7 @@ def _resolved(context: dg.ResolutionContext, place: str | None) -> str | None:
     """A folder by where the YAML is that names it; an address of a bucket as it is."""
     if place is None or is_address(place):
         return place
-    return str(context.resolve_source_relative_path(place))
+    return beside_yaml(context, place)
 
 
 Place = Annotated[str | None, dg.Resolver(_resolved, model_field_type=str | None)]
@@ -140,7 +140,7 @@ class FeedComponent(dg.Component, dg.Model, dg.Resolvable):
 
     def _component(self, context: dg.ComponentLoadContext) -> LakeComponent:
         if self.lake is not None:
-            return context.load_component(self.lake, LakeComponent)
+            return component_at(context, self.lake, LakeComponent)
         found = components_of(context, LakeComponent)
         if not found:
             fact = "is of no lake: the project has no lake_assets.LakeComponent"

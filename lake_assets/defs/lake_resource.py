@@ -180,6 +180,9 @@ def lake_resource(settings: Settings, feeds: Sequence[Feed]) -> LakeResource:
     return OfSettings(**_place_of(settings))
 
 
+_KEPT = 15
+"""Lakes whose rooms may be built in any order. A process of tests builds many."""
+
 _made: list[tuple[Settings, tuple[Feed, ...], LakeResource]] = []
 """Of the newest definitions: merged, they must have the very same object."""
 
@@ -191,7 +194,7 @@ def resources(settings: Settings, feeds: Sequence[Feed]) -> dict[str, LakeResour
         if made == settings and all(feed in of for feed in feeds):
             return {resource_key(settings): resource}
     resource = lake_resource(settings, feeds)
-    _made[:] = [(settings, tuple(feeds), resource)]
+    _made[:] = [*_made[-_KEPT:], (settings, tuple(feeds), resource)]
     return {resource_key(settings): resource}
 
 

@@ -16,6 +16,7 @@ from lake_assets.defs.freshness import fresh_within, renewed
 from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, name_of, named, silver_key
+from lake_assets.defs.late import locate
 from lake_assets.defs.sources import keys_of_sources
 from lake_assets.defs.stream_check import StreamSeen, metadata_of, stream_evaluation
 from lake_assets.defs.supervision import observe
@@ -24,7 +25,6 @@ from lake_assets.metrics.end_history import EndHistory
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.runtime.processes import boot_id
-from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import run_note_of

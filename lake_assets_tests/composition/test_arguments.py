@@ -34,7 +34,7 @@ def test_a_lake_may_be_in_a_bucket():
         (Asked(key_prefix="a/b"), {}, "^key_prefix: has 'a/b', and takes letters"),
         (Asked(owners=["data"]), {}, "^owners: has 'data', which is neither team:name nor"),
         (Asked(lake="hdfs://x/y"), {}, "^lake: is an address"),
-        (Asked(), {"stream": {"trigger_s": -1}}, r"^stream=\{'trigger_s': …\}: .*greater than"),
+        (Asked(), {"stream": {"trigger_s": -1}}, r"^stream=\{'trigger_s': …\}: must be 0 or more"),
         (Asked(), {"streams": {}}, "^settings: has 'streams'.*Did you mean 'stream'"),
         (Asked(), {"stream": {"triger_s": 1}}, "^settings 'stream': .*Did you mean 'trigger_s'"),
         (Asked(), {"dagster": {"lake_resource": "a-b"}}, "^lake_resource: "),

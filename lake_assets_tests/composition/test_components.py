@@ -7,6 +7,9 @@ from lake_assets.composition.components import FeedComponent, LakeComponent
 from lake_assets.errors import causes_of
 from lake_assets_tests.e2e.test_composition_page import PROJECT
 
+# Of Dagster's own code, which tells where each asset's YAML is.
+pytestmark = pytest.mark.filterwarnings("ignore:Parameter `execution_type`")
+
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):

@@ -1,5 +1,8 @@
 from typing import Any
 
+import dagster as dg
+
+from lake_assets.defs import sources
 from lake_assets.defs.bronze import build
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
@@ -7,7 +10,8 @@ from lake_assets_tests.sample import GAMES
 
 
 def specs(settings: Settings, *feeds: Feed) -> dict[str, Any]:
-    graph = build(settings, feeds).resolve_asset_graph()
+    made = dg.Definitions.merge(sources.build(settings, feeds), build(settings, feeds))
+    graph = made.resolve_asset_graph()
     return {key.to_user_string(): graph.get(key) for key in graph.get_all_asset_keys()}
 
 

@@ -147,8 +147,8 @@ def test_components_are_found_scaffolded_and_checked(run, tmp_path):
     assert (tmp_path / "feeds" / "games.yaml").exists()
     assert (tmp_path / "lake" / "_lake.json").exists()
     listed = json.loads(run(tmp_path, "dg list defs --json"))
-    assets = {asset["key"]: asset for asset in listed["assets"]}
+    assets = {asset["asset_key"]: asset for asset in listed["assets"]}
     assert {"game_stream", "bronze_games", "silver_events", "erasures"} <= set(assets)
-    assert assets["gold_player_agg"]["group"] == "games"
+    assert assets["gold_player_agg"]["group_name"] == "games"
     assert {"streams", "rebuild"} <= {job["name"] for job in listed["jobs"]}
     assert {"supervisor", "alerts"} <= {sensor["name"] for sensor in listed["sensors"]}
