@@ -1,4 +1,4 @@
-# Everything a newcomer types. `make demo ARGS="--games uno,poker"` passes options on.
+# Everything a newcomer types. `make demo ARGS="--key uno --key poker"` passes options on.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -11,7 +11,8 @@ INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 CLASSES := $(VENV)/.classes
 CHECKSUMS := lake_assets/runtime/artifacts/checksums.txt
-UV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" UV_COMPILE_BYTECODE=1 $(BIN)/uv
+IN_VENV := VIRTUAL_ENV="$(CURDIR)/$(VENV)" UV_COMPILE_BYTECODE=1
+UV := $(IN_VENV) $(BIN)/uv
 ARGS ?=
 # Processes that run tests side by side: tests wait for a quarter of their time. Each has a Spark of
 # its own, and what its tests start takes up to 5 GB.
@@ -65,6 +66,21 @@ test-long: setup ## Run what takes minutes a test: a Spark cluster, a deployment
 test-fast: $(JARS) ## Run the tests that start no Java: no Spark, no Kafka, no registry
 	$(BIN)/python -m $(PYTEST) -m "not (bench or long or java or spark or kafka or slow)" $(ARGS)
 
+# Dagster's own packages laid over the environment: the newest that `pyproject.toml` lets in, or the
+# one that is named. Its libraries are of the lock; that their numbers differ is only a warning.
+DAGSTER ?= >=1.13.27,<1.14
+OVERLAY := $(CURDIR)/$(VENV)/dagster
+
+.PHONY: test-dagster
+test-dagster: $(INSTALLED) ## Test what leans on Dagster with the newest, or DAGSTER===1.13.28
+	@rm -rf "$(OVERLAY)"
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv pip install --quiet --no-deps --target "$(OVERLAY)" \
+		$(foreach one,dagster dagster-shared dagster-pipes dagster-graphql,"$(one)$(DAGSTER)")
+	PYTHONPATH="$(OVERLAY)" $(BIN)/python -c 'import dagster; print("dagster", dagster.__version__)'
+	PYTHONPATH="$(OVERLAY)" $(BIN)/python -m pytest -W "ignore:Found version mismatch:UserWarning" \
+		-m "not (bench or long or java or spark or kafka or slow)" \
+		$(or $(ARGS),lake_assets_tests/defs/internals lake_assets_tests/test_definitions.py)
+
 .PHONY: check
 check: $(INSTALLED) ## Lint, format check, types, who may import whom, advisories about the lock
 	$(BIN)/ruff check
@@ -105,8 +121,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@awk '/^uv==/ {on = 1; print; next} on && /^[^ ]/ {exit} on' requirements.lock > $(VENV)/uv.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt
-	$(UV) pip sync --require-hashes requirements.lock
-	$(UV) pip install --no-deps --no-build-isolation -e .
+	@$(IN_VENV) $(BIN)/python .ci/install.py $(BIN)/uv pip sync --require-hashes requirements.lock
+	@$(IN_VENV) $(BIN)/python .ci/install.py $(BIN)/uv pip install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(JARS): $(CHECKSUMS) $(INSTALLED)

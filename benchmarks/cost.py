@@ -1,4 +1,4 @@
-"""What running streams cost: processor time of all their processes, at a steady rate and idle.
+"""What running streams cost at a steady rate and idle: processor time, memory, files, bytes.
 
 One `lake-assets stream` a number of tables runs through the rates one after the other, each for a
 while: first until Java has compiled what it will, then the rates asked for, then nothing at all.
@@ -7,11 +7,14 @@ while: first until Java has compiled what it will, then the rates asked for, the
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from time import monotonic, sleep
+from pathlib import Path
+from time import monotonic, sleep, time
 from typing import TypeAlias
 
 import psutil
 
+from benchmarks.landed import written_between
+from benchmarks.memory import held_by
 from benchmarks.section import Figure, Section
 from benchmarks.streaming import Arrivals, running_streams, send_events, silver_folders
 from benchmarks.topic import delete_topic, feed_of, keys_of
@@ -73,7 +76,8 @@ def measure_cost(venue: Venue) -> Section:
         rows=rows,
         note=f"percent of a core over {options.seconds:.0f} s, after {_warm_up_s(venue):.0f} s at "
         f"{max(options.rates):,} events/s; a trigger of {venue.settings.stream.trigger_s:g} s, no "
-        "gold; broker and producer, which are not in it, share the machine",
+        "gold; megabytes of memory; commits, files and megabytes that came to tables a second; "
+        "broker and producer, which are not in it, share the machine",
     )
 
 
@@ -98,15 +102,30 @@ def _measure(venue: Venue, tables: int) -> list[dict[str, Figure]]:
                 sent += _load(send, _SETTLE_S, rate)
                 if not rate:
                     arrivals.wait_for(sent)
-                before, began = cpu_times_of(process.pid), monotonic()
+                before, began, since = cpu_times_of(process.pid), monotonic(), time()
                 sent += _load(send, venue.options.seconds, rate)
-                shares = shares_of(before, cpu_times_of(process.pid), monotonic() - began)
-                rows.append({"tables": tables, "rate": rate, **shares})
+                seconds = monotonic() - began
+                figures: dict[str, Figure] = {
+                    **shares_of(before, cpu_times_of(process.pid), seconds),
+                    "memory_mb": round(held_by(process.pid) / 1e6),
+                    **_written(settings.lake_dir, since, seconds),
+                }
+                rows.append({"tables": tables, "rate": rate, **figures})
                 venue.announce(f"{COST}: {rows[-1]}")
             arrivals.wait_for(sent)
     finally:
         delete_topic(venue.endpoints, feed.source.topics.names[0], feed.payload.subject)
     return rows
+
+
+def _written(lake: Path, since: float, seconds: float) -> dict[str, float]:
+    """What came to the lake's tables a second, the logs of the streams among them."""
+    written = written_between(lake, since, since + seconds)
+    return {
+        "commits_s": round(written.commits / seconds, 1),
+        "files_s": round(written.files / seconds, 1),
+        "mb_s": round(written.size_bytes / seconds / 1e6, 3),
+    }
 
 
 def _load(send: Callable[[float, float], int], seconds: float, rate: int) -> int:

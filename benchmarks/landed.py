@@ -67,6 +67,29 @@ def _rows(add: dict[str, Any]) -> int:
     return int(json.loads(add["stats"])["numRecords"])
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came to tables in a time."""
+
+    commits: int
+    files: int
+    size_bytes: int
+
+
+def written_between(folder: Path, began: float, ended: float) -> Written:
+    """Sum up the commits to all tables below a folder, from one time to another (Unix)."""
+    commits = [
+        commit
+        for log in folder.rglob("_delta_log")
+        for commit in commits_of(log.parent)
+        if began <= commit.stat().st_mtime < ended
+    ]
+    adds = [add for commit in commits for add in adds_of(commit) if add["dataChange"]]
+    return Written(
+        commits=len(commits), files=len(adds), size_bytes=sum(add["size"] for add in adds)
+    )
+
+
 def files_below(folder: Path) -> int:
     """Data files of all tables below a folder."""
     return sum(landed(log.parent).files for log in folder.rglob("_delta_log"))

@@ -141,6 +141,11 @@ def _held(process: psutil.Process) -> tuple[str, int] | None:
         return None
 
 
+def held_by(pid: int) -> int:
+    """Bytes that a process and all below it hold now."""
+    return sum(held[1] for process in _tree(pid) if (held := _held(process)) is not None)
+
+
 def _end(pid: int) -> None:
     """End a process and all below it."""
     left = _tree(pid)

@@ -12,7 +12,8 @@ _INTRODUCTION = """\
 
 The commands live in `.venv/bin`, and `--help` says of each what this page says. `--verbose` goes
 with every one of them and shows the whole trace of an error. An error is one line on standard
-error, which names the thing, the fact and the next step, with exit code 1.
+error, which names the thing, the fact and the next step. Exit codes, the shape of `--json` and
+options that all commands have are on [a page of their own](../commands.md).
 """
 
 

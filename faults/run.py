@@ -280,7 +280,7 @@ def failed_work(done: Iterable[Done], report: VenueReport) -> list[str]:
             for fault in report.faults
         )
         is_asked_again = one.said.startswith(NOT_YET)
-        if one.status and not hindered and not is_asked_again:
+        if one.has_failed and not hindered and not is_asked_again:
             failed.append(f"{one.kind} at {one.at} s ended with {one.status}: {one.said}")
     return failed
 

@@ -40,6 +40,11 @@ class Done:
     said: str
     """The last line of what it said; of a failure, its error."""
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was not done; gold that a check holds up (3, 4) is what its feed asks for."""
+        return self.status not in {0, 3, 4}
+
 
 @dataclass
 class Work:
@@ -170,7 +175,17 @@ class Work:
 
 def _erasure_of(who: str) -> tuple[str, ...]:
     """Who counts proves it: a scan would find what killed JVMs left among temporary files."""
-    return (_ERASURE, "--column", "gamer_id", "--value", who, "--later", "keep", "--no-proof")
+    return (
+        _ERASURE,
+        "--column",
+        "gamer_id",
+        "--value",
+        who,
+        "--later",
+        "keep",
+        "--no-proof",
+        "--yes",
+    )
 
 
 def _who(arguments: tuple[str, ...]) -> str:
@@ -184,12 +199,12 @@ def maintain() -> tuple[str, ...]:
 
 def rebuild_silver() -> tuple[str, ...]:
     """All of silver is derived from bronze again."""
-    return ("rebuild", "silver", "--feed", FEED)
+    return ("rebuild", "silver", "--yes", "--feed", FEED)
 
 
 def rebuild_gold() -> tuple[str, ...]:
     """All of gold is computed from silver again."""
-    return ("rebuild", "gold", "--feed", FEED)
+    return ("rebuild", "gold", "--yes", "--feed", FEED)
 
 
 def refresh() -> tuple[str, ...]:

@@ -1,11 +1,15 @@
 """The command line: in a child process, as a shell runs it, or in this one."""
 
 import io
+import json
+import os
+import pty
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -50,6 +54,38 @@ def benchmarks_here(settings: Settings, *arguments: str) -> subprocess.Completed
 def sparkless_here(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As `lake_assets`, in this process, which has imported all: for commands without Spark."""
     return _in_this_process(settings, run, "lake-assets", *arguments)
+
+
+def in_a_terminal(settings: Settings, *arguments: str, typed: str = "") -> tuple[int, str]:
+    """Run `lake-assets` where a person sits who types that; its exit code, and all it printed."""
+    ours, its = pty.openpty()
+    with subprocess.Popen(  # noqa: S603 - our own command line
+        [*COMMAND, *arguments],
+        env={**child_environment(settings), "TERM": "xterm", "COLUMNS": "200"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+    ) as process:
+        os.close(its)
+        os.write(ours, typed.encode())
+        printed = b""
+        with suppress(OSError):  # which Linux says where the other end is closed
+            while part := os.read(ours, 65536):
+                printed += part
+        code = process.wait()
+    os.close(ours)
+    return code, printed.decode()
+
+
+def answer_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The object that a command with `--json` printed last."""
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def result_of(done: subprocess.CompletedProcess[str]) -> Any:
+    """What a command with `--json` told."""
+    return answer_of(done)["result"]
 
 
 def _with_spark(

@@ -57,7 +57,8 @@ def _refused(name: str, seen: SinkSeen, utc_now: float) -> Problem | None:
         severity=AlertSeverity.ERROR,
         since=utc_now if seen.letters_since is None else seen.letters_since,
         details=f"{seen.new_letters:,} rows are dead letters. The table of its deliveries says "
-        f"why; once that is corrected, `lake-assets redeliver {name.partition('.')[2]}` sends them",
+        f"why; once that is corrected, `lake-assets redeliver --sink "
+        f"{name.partition('.')[2]}` sends them",
     )
 
 

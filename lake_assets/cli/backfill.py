@@ -1,6 +1,5 @@
 """`lake-assets backfill`: what a folder has, taken into tables once."""
 
-import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -9,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from lake_assets.cli.answer import Problem, tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
@@ -28,9 +28,11 @@ from lake_assets.streams.run_feed import run_feed
 
 def backfill(
     *,
-    feed: Annotated[str, typer.Argument(help="A feed of files, or of a Delta table.")],
-    as_json: JsonOption = False,
+    feed: Annotated[str, typer.Option("--feed", help="A feed of files, or of a Delta table.")],
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take a folder's old files, or a Delta table's rows, into a feed's tables, and end.
 
@@ -39,7 +41,7 @@ def backfill(
     views that streams refresh. Each row comes once: a run that was killed goes on where it was, and
     another takes the files that are new. While the lake's streams run, they do it.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     feeds = load_feeds(settings.feeds)
     named = find_feed(feeds, feed)
     ensure_backfillable(named)
@@ -58,16 +60,19 @@ def backfill(
         except KeyboardInterrupt:
             is_whole = False
     files = files_found(settings, named)
-    if as_json:
-        print(json.dumps(_as_json(named, tally, files, is_whole=is_whole)))
-    else:
-        for line in _lines(named, tally, files, is_whole=is_whole):
-            stdout.print(line, markup=False, highlight=False, soft_wrap=True)
-    if not is_whole:
-        raise typer.Exit(1)  # whoever deletes the files after it must not
+    result = _as_json(named, tally, files, is_whole=is_whole)
+    # Whoever deletes the files after it must not.
+    cut_off = Problem(what="backfill", fact="stopped before the end", next_step="Run it again")
+    problems = [] if is_whole else [cut_off]
+    tell("backfill", result, problems, as_json=as_json, show=lambda: _show(named, tally, files))
 
 
-def _lines(feed: Feed, tally: BackfillTally, files: FilesFound, *, is_whole: bool) -> Iterator[str]:
+def _show(feed: Feed, tally: BackfillTally, files: FilesFound) -> None:
+    for line in _lines(feed, tally, files):
+        stdout.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _lines(feed: Feed, tally: BackfillTally, files: FilesFound) -> Iterator[str]:
     yield f"{tally.taken:,} rows taken of {feed.source.declared.title}"
     for table, rows in sorted(tally.rows.items()):
         yield f"{table}: {rows:,} rows in"
@@ -83,8 +88,6 @@ def _lines(feed: Feed, tally: BackfillTally, files: FilesFound, *, is_whole: boo
                 f"view {view}: {late:,} rows came after their windows were closed; "
                 f"`lake-assets rebuild gold --feed {owner}` counts them"
             )
-    if not is_whole:
-        yield "stopped before the end; run again to go on"
 
 
 def _as_json(

@@ -1,6 +1,7 @@
 """`lake-assets backup`: a copy of a lake that fits together, made while the lake goes on."""
 
-import json
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -8,13 +9,16 @@ from rich.filesize import decimal
 
 from lake_assets.backup.create import back_up
 from lake_assets.backup.manifest import Manifest
+from lake_assets.backup.place import BackupPlace
 from lake_assets.backup.progress import Progress
 from lake_assets.backup.scheduled import place_at, target_of
 from lake_assets.backup.verify import verify as look
+from lake_assets.cli.answer import Problem, Severity, tell
 from lake_assets.cli.backup_places import BackupOption, PlaceArgument, progress_bar
-from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
-from lake_assets.errors import SettingsError
+from lake_assets.cli.confirm import DryRunOption, YesOption, ensure_confirmed
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
+from lake_assets.errors import UsageError
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_notes import forget
@@ -48,6 +52,8 @@ def backup(
             "gone for good: it is refused there from then on.",
         ),
     ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
     forget_place: Annotated[
         bool,
         typer.Option(
@@ -56,6 +62,8 @@ def backup(
         ),
     ] = False,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Copy the lake into a folder or a bucket, as tables fit together, while it is used.
@@ -64,58 +72,70 @@ def backup(
     is cut off is not there; the next goes on from what it copied. `restore` puts one back.
     """
     if number is not None and not verify:
-        raise SettingsError("--backup", "goes with --verify alone", "Leave it out")
+        raise UsageError("--backup", "goes with --verify alone", "Leave it out")
     for option, is_given in (("--keep", keep is not None), ("--take-over", take_over)):
         if is_given and verify:
-            raise SettingsError(option, "does not go with --verify", "Leave one of them out")
-    settings = load_settings(lake=lake)
+            raise UsageError(option, "does not go with --verify", "Leave one of them out")
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     found = target_of(settings) if place is None else place_at(settings, place)
     if forget_place:
-        _forget(settings, str(found))
+        _forget(settings, str(found), as_json=as_json)
         return
     if verify:
         _verify(look_of := found.manifest(number), look(found, look_of, read=True), as_json=as_json)
         return
+    pruned = [] if keep is None else _pruned(found, keep)
+    if dry_run:
+        result = {"is_dry_run": True, "place": str(found), "pruned": pruned}
+        words = f"a backup would be made in {found}, and {len(pruned)} older ones deleted"
+        tell("backup", result, as_json=as_json, show=_say(words))
+        return
+    if pruned:
+        what = f"backups {', '.join(map(str, pruned))} of {found} would go after the new one"
+        ensure_confirmed(what, yes=yes)
     progress = Progress()
     with progress_bar("Backing up", progress):
         manifest = back_up(settings, found, progress, keep=keep, take_over=take_over)
-    for note in manifest.notes:
-        stderr.print(note, markup=False, highlight=False, soft_wrap=True)
-    if as_json:
-        copied = {"copied_files": progress.copied_files, "copied_bytes": progress.copied_bytes}
-        print(json.dumps({**_as_json(manifest), **copied}))
-        return
-    stdout.print(
+    notes = [Problem(what=one, severity=Severity.WARNING) for one in manifest.notes]
+    copied = {"copied_files": progress.copied_files, "copied_bytes": progress.copied_bytes}
+    words = (
         f"backup {manifest.number} in {found}: {len(manifest.tables)} tables, "
         f"{decimal(manifest.size_bytes)}; {progress.copied_files:,} files "
-        f"({decimal(progress.copied_bytes)}) copied, {progress.kept_files:,} were there",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        f"({decimal(progress.copied_bytes)}) copied, {progress.kept_files:,} were there"
     )
+    tell("backup", {**_as_json(manifest), **copied}, notes, as_json=as_json, show=_say(words))
 
 
-def _forget(settings: Settings, place: str) -> None:
+def _pruned(place: BackupPlace, keep: int) -> list[int]:
+    """The backups that go once there is one more."""
+    there = [] if place.lake_id() is None else place.numbers()
+    return there[: max(0, len(there) + 1 - keep)]
+
+
+def _forget(settings: Settings, place: str, *, as_json: bool) -> None:
     ensure_bound(settings)
     is_known = forget(settings.state_dir, place)
     words = "is known of no longer" if is_known else "was not known of"
-    stdout.print(f"{place} {words}", markup=False, highlight=False, soft_wrap=True)
+    result = {"place": place, "was_known": is_known}
+    tell("backup", result, as_json=as_json, show=_say(f"{place} {words}"))
 
 
 def _verify(manifest: Manifest, wrong: list[str], *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({**_as_json(manifest), "wrong": wrong}))
-    else:
-        for words in wrong:
-            stdout.print(words, markup=False, highlight=False, soft_wrap=True)
-        if not wrong:
-            stdout.print(
-                f"backup {manifest.number} of {manifest.made_at} is whole: "
-                f"{len(manifest.tables)} tables, {decimal(manifest.size_bytes)}",
-                highlight=False,
-            )
-    if wrong:
-        raise typer.Exit(1)
+    words = (
+        f"backup {manifest.number} of {manifest.made_at} is whole: "
+        f"{len(manifest.tables)} tables, {decimal(manifest.size_bytes)}"
+    )
+    tell(
+        "backup",
+        _as_json(manifest),
+        [Problem(what=one) for one in wrong],
+        as_json=as_json,
+        show=None if wrong else _say(words),
+    )
+
+
+def _say(words: str) -> Callable[[], None]:
+    return partial(stdout.print, words, markup=False, highlight=False, soft_wrap=True)
 
 
 def _as_json(manifest: Manifest) -> dict[str, object]:

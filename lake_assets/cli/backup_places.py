@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 
 from lake_assets.backup.progress import Progress
 from lake_assets.cli.console import stderr
-from lake_assets.errors import SettingsError
+from lake_assets.errors import UsageError
 from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
 
 PlaceArgument = Annotated[
@@ -32,7 +32,7 @@ def moment_of(text: str) -> datetime | int:
     """A time as a user wrote it, in UTC unless it says otherwise, or a version's number.
 
     Raises:
-        SettingsError: it is neither.
+        UsageError: it is neither.
     """
     if text.isdecimal():
         return int(text)
@@ -40,7 +40,7 @@ def moment_of(text: str) -> datetime | int:
         moment = datetime.fromisoformat(text)
     except ValueError as problem:
         fact = f"is neither a time nor a version: {text!r}"
-        raise SettingsError("--at", fact, "Write it like 2026-11-24T12:00, or 17") from problem
+        raise UsageError("--at", fact, "Write it like 2026-11-24T12:00, or 17") from problem
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
@@ -48,12 +48,12 @@ def table_named(text: str) -> TableRef:
     """A table as `tables --at` shows it: its layer and its name.
 
     Raises:
-        SettingsError: it is none.
+        UsageError: it is none.
     """
     layer, _, name = text.partition("/")
     if layer not in set(Layer) or not TABLE_NAME.fullmatch(name):
         fact = f"is no table: {text!r}"
-        raise SettingsError("--table", fact, "Write it like silver/silver_uno_events")
+        raise UsageError("--table", fact, "Write it like silver/silver_uno_events")
     return TableRef(layer=Layer(layer), name=name)
 
 

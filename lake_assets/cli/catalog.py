@@ -1,6 +1,6 @@
 """`lake-assets catalog`: the lake's tables in the catalogue of the settings."""
 
-import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,8 +10,10 @@ from rich.text import Text
 from lake_assets.catalog.entries import CatalogTable
 from lake_assets.catalog.sync import Synced, registered_tables
 from lake_assets.catalog.sync import sync as bring_up_to_date
-from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.cli.answer import ExitCode, Problem, tell
+from lake_assets.cli.confirm import DryRunOption
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.feeds.load import load_feeds
 from lake_assets.settings.load import load_settings
 
@@ -24,9 +26,7 @@ app = typer.Typer(
 @app.command()
 def sync(
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Do nothing, and tell what would be done.")
-    ] = False,
+    dry_run: DryRunOption = False,
     take_over: Annotated[
         bool,
         typer.Option(
@@ -36,32 +36,36 @@ def sync(
         ),
     ] = False,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register tables that are new, correct those that changed, take out those that are gone.
 
-    Only entries are touched, never files, and only entries of this lake. Ends with 1 if a name is
+    Only entries are touched, never files, and only entries of this lake. Ends with 4 if a name is
     somebody else's.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     done = bring_up_to_date(
         settings, load_feeds(settings.feeds), take_over=take_over, dry_run=dry_run
     )
-    if as_json:
-        print(json.dumps({**_as_json(done), "is_dry_run": dry_run}))
-    else:
-        _tell(done, is_dry_run=dry_run)
-    if done.conflicts:
-        raise typer.Exit(1)
+    left_alone = [
+        Problem(what=one.name, fact=f"left alone: {one.why}", exit_code=ExitCode.BLOCKED)
+        for one in done.conflicts
+    ]
+    tell(
+        "catalog sync",
+        {**_as_json(done), "is_dry_run": dry_run},
+        left_alone,
+        as_json=as_json,
+        show=lambda: _show(done, is_dry_run=dry_run),
+    )
 
 
-def _tell(done: Synced, *, is_dry_run: bool) -> None:
+def _show(done: Synced, *, is_dry_run: bool) -> None:
     for action in done.actions:
         words = f"{action.do} {action.name}: {action.why}"
         stdout.print(words, markup=False, highlight=False, soft_wrap=True)
-    for conflict in done.conflicts:
-        words = f"left alone: {conflict}"
-        stderr.print(words, markup=False, highlight=False, soft_wrap=True)
     for one in done.grants:
         for how, names in (("grant", one.missing), ("revoke", one.surplus)):
             if names:
@@ -93,12 +97,20 @@ def _as_json(done: Synced) -> dict[str, object]:
 
 
 @app.command()
-def show(*, lake: LakeOption = None, as_json: JsonOption = False) -> None:
+def show(
+    *,
+    lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Show which of the lake's tables the catalogue has, and what it says of them."""
-    found = registered_tables(load_settings(lake=lake))
-    if as_json:
-        print(json.dumps([_table_as_json(table) for table in found]))
-        return
+    found = registered_tables(load_settings(lake=lake, home=home, feeds=feeds_folder))
+    result = [_table_as_json(table) for table in found]
+    tell("catalog show", result, as_json=as_json, show=lambda: _show_registered(found))
+
+
+def _show_registered(found: Sequence[CatalogTable]) -> None:
     if not found:
         stdout.print("no table of this lake is registered; run `lake-assets catalog sync`")
         return

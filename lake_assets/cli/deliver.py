@@ -1,14 +1,16 @@
 """`lake-assets deliver`: what sinks have not got yet, sent in this shell."""
 
 from contextlib import closing
-from typing import Annotated
 
-import typer
-
+from lake_assets.cli.answer import ExitCode, Problem, tell
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import (
     FeedOption,
+    FeedsOption,
+    HomeOption,
+    JsonOption,
     LakeOption,
+    SinkOption,
     endpoints_if_any,
     pick_feeds,
     told_to_stop,
@@ -20,29 +22,42 @@ from lake_assets.streams.deliver import deliver_now, sinks_named
 
 def deliver(
     *,
-    sink: Annotated[
-        str | None, typer.Option(help="Only this sink.", show_default="all sinks")
-    ] = None,
+    sink: SinkOption = None,
     feed: FeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Send sinks the rows that they have not got yet, and end.
 
     For lakes whose streams do not run; these deliver by themselves. A row is sent at least once,
     and what is repeated after a kill has the same `Idempotency-Key`. Ctrl-C ends it after the calls
-    in flight.
+    in flight. Ends with 4 if rows became dead letters.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     sinks = sinks_named(pick_feeds(settings, feed), sink)
-    dead = 0
+    done = []
     with closing(
         deliver_now(settings, sinks, endpoints_if_any(settings), told_to_stop())
     ) as reports:
         for report in reports:
-            stdout.print(in_words(report), markup=False, highlight=False, soft_wrap=True)
-            dead += report.dead_rows
-    if dead:
-        raise typer.Exit(1)
+            done.append(report)
+            if not as_json:
+                stdout.print(in_words(report), markup=False, highlight=False, soft_wrap=True)
+    tell("deliver", done, filter(None, map(dead_letters, done)), as_json=as_json)
+
+
+def dead_letters(report: DeliveryReport) -> Problem | None:
+    """That rows became dead letters, if any did."""
+    if not report.dead_rows:
+        return None
+    return Problem(
+        what=f"sink {report.feed}.{report.sink}",
+        fact=f"{report.dead_rows:,} rows are dead letters",
+        next_step="Mend what refuses them, and run `lake-assets redeliver`",
+        exit_code=ExitCode.BLOCKED,
+    )
 
 
 def in_words(report: DeliveryReport) -> str:

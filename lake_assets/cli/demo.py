@@ -1,6 +1,5 @@
 """`lake-assets demo`: everything at once, to look at or to check an installation."""
 
-import json
 import signal
 import sys
 import tempfile
@@ -14,12 +13,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from lake_assets.cli.answer import ExitCode, Problem, tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption
 from lake_assets.cli.tables import overview_table
 from lake_assets.demo.live import Snapshot, run_live
 from lake_assets.demo.once import OnceReport, run_once
 from lake_assets.demo.setup import Options
+from lake_assets.errors import UsageError
 from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
@@ -45,9 +46,9 @@ def demo(
             show_default=False,
         ),
     ] = None,
-    games: Annotated[
-        str | None,
-        typer.Option(help="Games, joined by commas; by default seven.", show_default=False),
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", help="Only this game; may be given again.", show_default="seven"),
     ] = None,
     versions: Annotated[
         int, typer.Option(min=1, help="Schema versions that come up; each adds a column.")
@@ -63,28 +64,36 @@ def demo(
     lake: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the tables. By default <home>/lake; with --once a temporary one.",
-            show_default=False,
+            "--lake",
+            help="Folder or bucket of the tables.",
+            show_default="LAKE_ASSETS_LAKE, or <home>/lake; with --once a temporary one",
         ),
     ] = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Start Kafka, a registry, a simulator of games and Dagster, and watch the tables fill.
 
     Ctrl-C stops all that was started. Started again, it goes on where it was. With --once it
     produces, streams until caught up, refreshes gold, runs the checks, shows what is in each
-    table, and ends.
+    table, and ends: with 4 if gold of a game is held up by a check.
     """
-    names = tuple(name.strip() for name in games.split(",")) if games else ()
+    names = tuple(key or ())
+    if as_json and not once:
+        fact = "goes with --once, since the live demo ends with Ctrl-C"
+        raise UsageError("--json", fact, "Add --once, or ask `lake-assets status --json` meanwhile")
     if once:
-        folder = lake or _temporary(load_settings())
+        folder = lake or _temporary(load_settings(home=home, feeds=feeds_folder))
         options = Options(games=names, versions=versions, events=events or _ONCE_EVENTS, rate=rate)
-        settings = load_settings(lake=folder, is_temporary=lake is None)
+        settings = load_settings(
+            home=home, lake=folder, feeds=feeds_folder, is_temporary=lake is None
+        )
         report = run_once(settings, options, console=stderr, announce=_announce_phase)
         show_once(report, folder, as_json=as_json)
         return
     options = Options(games=names, versions=versions, events=events, rate=rate or _RATE)
-    _watch(options, lake)
+    _watch(options, load_settings(home=home, lake=lake, feeds=feeds_folder))
 
 
 def _temporary(configured: Settings) -> Path:
@@ -103,7 +112,7 @@ def _announce_phase(name: str) -> None:
     stderr.print(f"[dim]{name} …[/dim]")
 
 
-def _watch(options: Options, lake: Path | None) -> None:
+def _watch(options: Options, settings: Settings) -> None:
     stop = threading.Event()
 
     def end(_signal: int, _frame: object) -> None:
@@ -127,7 +136,7 @@ def _watch(options: Options, lake: Path | None) -> None:
                 sys.stdout.flush()
 
         run_live(
-            load_settings(lake=lake),
+            settings,
             options,
             console=stderr,
             stop=stop,
@@ -161,17 +170,27 @@ def _as_line(snapshot: Snapshot) -> str:
 
 
 def show_once(report: OnceReport, folder: Path, *, as_json: bool) -> None:
-    """Print what a demo did, and where its tables are: they stay there."""
-    if as_json:
-        print(json.dumps(_as_json(report)))
-        return
+    """Print what a demo did, and where its tables are: they stay there.
+
+    Raises:
+        typer.Exit: gold of a game is held up.
+    """
+    held = [
+        Problem(
+            what=f"gold of {'views over all games' if scope == EVERY_KEY else scope}",
+            fact=f"is left as it is: {reason}",
+            exit_code=ExitCode.BLOCKED,
+        )
+        for scope, reason in report.held.items()
+    ]
+    tell("demo", _as_json(report), held, as_json=as_json, show=lambda: _show(report, folder))
+
+
+def _show(report: OnceReport, folder: Path) -> None:
     stdout.print(overview_table(report.tables))
     for (game, name), judged in sorted(report.judged.items(), key=lambda item: item[0][::-1]):
         if judged.violated:
             stdout.print(f"check {name} of {game}: {judged.violated:,} of {judged.seen:,} violate")
-    for scope, reason in report.held.items():
-        what = "views over all games" if scope == EVERY_KEY else scope
-        stdout.print(f"gold of {what} is left as it is: {reason}", markup=False, soft_wrap=True)
     passed = sum(not judged.violated for judged in report.judged.values())
     stdout.print(f"{passed} of {len(report.judged)} checks hold for every row", highlight=False)
     phases = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in report.seconds.items())

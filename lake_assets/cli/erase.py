@@ -1,7 +1,6 @@
 """`lake-assets erase`: a person's rows out of the lake, and a proof that nothing is left."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,11 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
+from lake_assets.cli.answer import Problem, tell
+from lake_assets.cli.confirm import (
+    DryRunOption,
+    YesOption,
+    counted,
+    ensure_can_ask,
+    ensure_confirmed,
+)
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.erasure.asked import Request
 from lake_assets.erasure.audit import audit, in_words
 from lake_assets.erasure.copies import Copy, copies_outside
+from lake_assets.erasure.counted import count_rows
 from lake_assets.erasure.proof import Proof
 from lake_assets.erasure.proved import prove_erased
 from lake_assets.erasure.run import Erased
@@ -21,7 +29,7 @@ from lake_assets.erasure.run import erase as run_erasure
 from lake_assets.erasure.scanned import Kind
 from lake_assets.erasure.values_file import values_in
 from lake_assets.erasure.wanted import Wanted
-from lake_assets.errors import ErasureError
+from lake_assets.errors import UsageError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.erasures import Later
 from lake_assets.services import control
@@ -77,29 +85,49 @@ def erase(
     show: Annotated[
         bool, typer.Option("--list", help="Show what was erased, by hashes; change nothing.")
     ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
     proof: Annotated[
         bool, typer.Option("--proof/--no-proof", help="Look for the values everywhere afterwards.")
     ] = True,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Erase a person's rows from all tables, all versions and all feeds, and keep them out.
 
     The streams may go on meanwhile. What is kept of the request is a keyed hash of each value, by
     which later rows, rebuilds and restores obey it. A run that dies is run again, and goes on.
+    Nothing brings the rows back: it says how many there are, and asks.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     if show:
         _show(audit(settings), as_json=as_json)
         return
     feeds = load_feeds(settings.feeds)
     wanted = _wanted(column, value or [], values)
     if bool(wanted) + requests + again != 1:
-        raise ErasureError(
+        raise UsageError(
             "an erasure",
             "is of values, of the table of requests, or of what is not done",
             "Give --column and --value or --values; or --requests; or --again",
         )
+    if dry_run or not (yes or again):
+        if not dry_run:
+            ensure_can_ask("rows would be erased for good")
+        counts = count_rows(settings, feeds, wanted, is_of_table=requests)
+        lines = [f"  {table}: {rows:,} rows" for table, rows in counts.items()]
+        if dry_run:
+            shown = "\n".join([*lines, _summary(counts)])
+            tell(
+                "erase",
+                {"is_dry_run": True, "rows": counts},
+                as_json=as_json,
+                show=partial(_line, shown),
+            )
+            return
+        ensure_confirmed(_summary(counts), lines, yes=False)
     request = Request(
         wanted=wanted,
         later=later,
@@ -118,14 +146,38 @@ def erase(
     )
     kind = settings.catalog.kind
     copies = copies_outside(feeds, catalog=None if kind is None else kind.value)
-    if as_json:
-        print(json.dumps(_as_json(done, proved, copies)))
-    else:
+
+    def show_all() -> None:
         _tell(done)
         _tell_proof(proved)
         _tell_copies(copies)
-    if done.left or (proved is not None and not (proved.is_clean and proved.is_whole)):
-        raise typer.Exit(1)
+
+    tell(
+        "erase",
+        _as_json(done, proved, copies),
+        _problems(done, proved, is_told=not as_json),
+        as_json=as_json,
+        show=show_all,
+    )
+
+
+def _summary(counts: Mapping[str, int]) -> str:
+    rows = sum(counts.values())
+    what = f"{counted(rows, 'row')} of {counted(len(counts), 'table')} would be erased"
+    return f"{what}, with what decoding finds besides, gold of them, and all older versions"
+
+
+def _problems(done: Erased, proof: Proof | None, *, is_told: bool) -> list[Problem]:
+    found = [
+        Problem(what="erasure", fact=f"not done yet: {one}", is_told=is_told) for one in done.left
+    ]
+    if proof is not None and not proof.is_clean:
+        many = len(proof.scanned.findings)
+        fact = f"found erased values in {many:,} places"
+        found.append(Problem(what="proof", fact=fact, is_told=is_told))
+    if proof is not None and not proof.is_whole:
+        found.append(Problem(what="proof", fact="could not look at all", is_told=is_told))
+    return found
 
 
 def _progress(words: str) -> None:
@@ -189,13 +241,13 @@ def _tell_copies(copies: Sequence[Copy]) -> None:
 
 
 def _show(entries: Sequence[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(entries))
-        return
-    for one in entries:
-        stdout.print(in_words(one), markup=False, highlight=False, soft_wrap=True)
-    if not entries:
-        stdout.print("nobody was erased")
+    def show_entries() -> None:
+        for one in entries:
+            stdout.print(in_words(one), markup=False, highlight=False, soft_wrap=True)
+        if not entries:
+            stdout.print("nobody was erased")
+
+    tell("erase", entries, as_json=as_json, show=show_entries)
 
 
 def _as_json(done: Erased, proof: Proof | None, copies: Sequence[Copy]) -> dict[str, Any]:

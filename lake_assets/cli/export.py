@@ -1,6 +1,5 @@
 """`lake-assets export`: a topic offloaded into a folder of files."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
+from lake_assets.cli.answer import Problem, Severity, tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, told_to_stop
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, told_to_stop
 from lake_assets.errors import ExportError
 from lake_assets.export.lines import ExportFormat
 from lake_assets.export.run import (
@@ -49,6 +49,8 @@ def export(
             "--allow-gaps", help="Go on after records that Kafka deleted before their export."
         ),
     ] = False,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Offload a Kafka topic into a folder, as files that a feed of files reads.
@@ -65,19 +67,30 @@ def export(
         bytes_per_file=bytes_per_file,
         allow_gaps=allow_gaps,
     )
-    endpoints, stop = locate_broker(load_settings()), told_to_stop()
+    endpoints, stop = locate_broker(load_settings(home=home, feeds=feeds_folder)), told_to_stop()
     with _bar() as show:
         report = export_topic(endpoints, request, stop=stop.is_set, on_progress=show)
-    if as_json:
-        print(json.dumps(_as_json(request, report)))
-        return
+    cut_off = Problem(
+        what="export",
+        fact="stopped before the end",
+        next_step="Run it again to go on",
+        severity=Severity.WARNING,
+    )
+    tell(
+        "export",
+        _as_json(request, report),
+        [] if report.is_whole else [cut_off],
+        as_json=as_json,
+        show=lambda: _show(request, report),
+    )
+
+
+def _show(request: Request, report: ExportReport) -> None:
     stdout.print(_table(request, report))
     for one in report.partitions:
         for gap in one.gaps:
             text = f"offsets {gap.first:,} to {gap.after - 1:,} of partition {gap.partition} "
             stdout.print(f"{text}were deleted before they were exported", highlight=False)
-    if not report.is_whole:
-        stdout.print("stopped before the end; run again to go on", highlight=False)
 
 
 def _folder(to: str) -> Path:

@@ -1,18 +1,21 @@
 """`lake-assets grants`: who may read which tables, by what feeds declare."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from lake_assets.catalog.entries import CatalogTable
 from lake_assets.catalog.grants import Standing, by_principal
 from lake_assets.catalog.s3_policies import policies
 from lake_assets.catalog.sync import look_at_grants
 from lake_assets.catalog.wanted import wanted_tables
+from lake_assets.cli.answer import Problem, tell
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.feeds.load import load_feeds
 from lake_assets.settings.load import load_settings
 
@@ -34,27 +37,33 @@ def show(
         ),
     ] = False,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show who may read which tables that are there now, by `grants` of the feeds.
 
     No catalogue is asked.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     feeds = load_feeds(settings.feeds)
     found = by_principal(wanted_tables(settings, feeds))
-    if s3_policies:
-        print(json.dumps({name: policies(tables) for name, tables in found.items()}, indent=2))
+    result = {
+        name: policies(tables) if s3_policies else [table.full_name for table in tables]
+        for name, tables in found.items()
+    }
+    if s3_policies and not as_json:
+        print(json.dumps(result, indent=2))  # AWS' own, to be put into a file
         return
-    if as_json:
-        names = {name: [table.full_name for table in tables] for name, tables in found.items()}
-        print(json.dumps(names))
-        return
+    is_declared = any(feed.grants for feed in feeds)
+    tell("grants show", result, as_json=as_json, show=lambda: _show(found, is_declared=is_declared))
+
+
+def _show(found: Mapping[str, Sequence[CatalogTable]], *, is_declared: bool) -> None:
     if not found:
-        some = any(feed.grants for feed in feeds)
         none_yet = "no table is there yet that a feed grants; they come with its streams"
         stdout.print(
-            none_yet if some else "no feed grants anything; declare `grants` in its file",
+            none_yet if is_declared else "no feed grants anything; declare `grants` in its file",
             soft_wrap=True,
         )
         return
@@ -67,26 +76,38 @@ def show(
 
 
 @app.command()
-def verify(*, lake: LakeOption = None, as_json: JsonOption = False) -> None:
+def verify(
+    *,
+    lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Compare what feeds grant with what the catalogue says; ends with 1 if that differs.
 
     What others granted is told, and is no difference. `lake-assets catalog sync` brings it to what
     is declared.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     found = look_at_grants(settings, load_feeds(settings.feeds))
     wrong = [one for one in found if one.missing or one.surplus]
-    if as_json:
-        print(json.dumps([_as_json(one) for one in found]))
-    else:
+    problems = [
+        Problem(
+            what=one.table.full_name,
+            fact="is not granted as declared",
+            next_step="Run `lake-assets catalog sync`",
+            is_told=not as_json,
+        )
+        for one in wrong
+    ]
+
+    def show_standing() -> None:
         for one in found:
             _tell(one)
-        stdout.print(
-            f"{len(found)} tables are granted, {len(wrong)} of them not as declared",
-            highlight=False,
-        )
-    if wrong:
-        raise typer.Exit(1)
+        words = f"{len(found)} tables are granted, {len(wrong)} of them not as declared"
+        stdout.print(words, highlight=False)
+
+    tell("grants verify", list(map(_as_json, found)), problems, as_json=as_json, show=show_standing)
 
 
 def _tell(one: Standing) -> None:

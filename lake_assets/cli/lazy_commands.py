@@ -14,6 +14,11 @@ from typer.main import get_command, get_group
 
 SUMMARIES: Mapping[str, str] = {
     "init": "Make a project folder: a feed, Dagster's workspace, containers, CI, a README.",
+    "validate": (
+        "Check every feed before anything starts: YAML, fields, SQL, columns, functions, keys, "
+        "crons."
+    ),
+    "schema": "Print the JSON Schema of feeds, by which editors complete and check them.",
     "setup": (
         "Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes."
     ),
@@ -32,6 +37,7 @@ SUMMARIES: Mapping[str, str] = {
     "redeliver": "Send the dead letters of sinks again, and end.",
     "requeue": "Move quarantined rows that now decode, route and pass to their silver tables.",
     "rebuild": "Derive silver from bronze, or gold from silver, from scratch.",
+    "drop": "Drop the silver and gold tables of keys and views that a feed declares no more.",
     "erase": (
         "Erase a person's rows from all tables, all versions and all feeds, and keep them out."
     ),
@@ -57,13 +63,18 @@ SUMMARIES: Mapping[str, str] = {
     ),
     "grants": "Show who may read which tables, and compare that with the catalogue.",
     "sql": ("Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result."),
+    "offsets": "Say at which offsets of a feed's topics a time is: a line for the feed's file.",
     "schemas": "Show which columns silver has had, when each came or got wider, and why.",
+    "status": (
+        "Show streams, lag, last refreshes, failing checks, sinks and disk of this lake, and end."
+    ),
     "top": "Watch the streams of this lake live: rows, lag, batches, views, memory, disk.",
     "trace": (
         "Say where a message is now: bronze's file, then silver's table, or quarantine and the "
         "reason."
     ),
-    "doctor": "Look at Java, jars, Kafka, the registry, the lake's folder and the disk.",
+    "config": "Show the settings as they are, and who says so.",
+    "doctor": "Look at feeds, Java, jars, Kafka, the registry, the lake's folder and the disk.",
 }
 """First sentence of each command's own help, by its name, in the order they are listed.
 

@@ -2,15 +2,19 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 from typer.rich_utils import rich_abort_error, rich_format_error
 
-from lake_assets.cli.answer import ExitCode, Problem, as_text, complain, exit_code_of
+from lake_assets.cli.answer import ExitCode, Problem, Severity, as_text, complain, exit_code_of
+from lake_assets.cli.former_names import advice
 from lake_assets.cli.lazy_commands import LazyCommands, words_of
-from lake_assets.errors import LakeAssetsError
+from lake_assets.errors import FeedError, LakeAssetsError
+from lake_assets.feeds.problems import each_of as each_of_feeds
+from lake_assets.settings.several import each_of
 
 app = typer.Typer(
     name="lake-assets",
@@ -58,27 +62,46 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
     this process was started.
     """
     words = [word for word in sys.argv[1:] if word != _VERBOSE]
+    _warn_of_unknown(words)
     try:
         code = commands(words, prog_name=program, standalone_mode=False)
     except LakeAssetsError as error:
         if _VERBOSE in sys.argv:
             raise
-        problem = Problem.of(error)
-        complain(problem)
-        _end(words, problem, exit_code_of(error))
+        several = each_of_feeds(error) if isinstance(error, FeedError) else each_of(error)
+        problems = [Problem.of(one) for one in several]
+        for problem in problems:
+            complain(problem)
+        _end(words, problems, exit_code_of(error))
     except typer.TyperException as error:
+        option = getattr(error, "option_name", None)
+        known = advice(words_of(words), option, error.format_message())
+        if known is not None:
+            error.message = known
+            vars(error)["possibilities"] = None  # which it would name besides
         rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
         step = f"See {program or 'its'} --help"
         problem = Problem(what="command line", fact=error.format_message(), next_step=step)
-        _end(words, problem, error.exit_code)
+        _end(words, [problem], error.exit_code)
     except typer.Abort:
         rich_abort_error()
-        _end(words, Problem(what="command", fact="was not confirmed"), ExitCode.ERROR)
+        _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
     else:
         sys.exit(code if isinstance(code, int) else ExitCode.OK)
 
 
-def _end(words: Sequence[str], problem: Problem, code: int) -> None:
+def _warn_of_unknown(words: Sequence[str]) -> None:
+    """Tell of variables that look like settings' and are none; what shows settings tells itself."""
+    if not words or words[0] in {"config", "doctor"} or {"-h", "--help", "--version"} & {*words}:
+        return
+    # Most of what a list of commands needs is quicker than this.
+    from lake_assets.settings.load import unknown_variables  # noqa: PLC0415
+
+    for error in unknown_variables():
+        complain(replace(Problem.of(error), severity=Severity.WARNING))
+
+
+def _end(words: Sequence[str], problems: Sequence[Problem], code: int) -> None:
     if _JSON in words:
-        print(as_text(words_of(words), None, [problem]), flush=True)
+        print(as_text(words_of(words), None, problems), flush=True)
     sys.exit(code)

@@ -1,16 +1,24 @@
 """`lake-assets maintain`: files joined, unused files and old rows deleted, logs kept short."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
 from rich.filesize import decimal
 from rich.table import Table
 
+from lake_assets.cli.answer import tell
+from lake_assets.cli.confirm import DryRunOption
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import FeedOption, JsonOption, LakeOption, for_each, pick_feeds
+from lake_assets.cli.shared import (
+    FeedOption,
+    FeedsOption,
+    HomeOption,
+    JsonOption,
+    KeysOption,
+    LakeOption,
+    for_each,
+    pick_feeds,
+)
 from lake_assets.maintenance.run import maintain as maintain_tables
 from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.settings.load import load_settings
@@ -18,20 +26,12 @@ from lake_assets.settings.load import load_settings
 
 def maintain(
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what would be done, and change nothing.")
-    ] = False,
-    key: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--key",
-            "--game",
-            help="Only silver and gold of this key; may be given again.",
-            show_default="all tables",
-        ),
-    ] = None,
+    dry_run: DryRunOption = False,
+    key: KeysOption = None,
     feed: FeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Join small files, delete old rows and files that no version needs, and shorten logs.
@@ -40,15 +40,17 @@ def maintain(
     table stay readable is a setting (LAKE_ASSETS_MAINTENANCE_KEEP_HOURS); how long rows stay is the
     feed's to say (`retention`).
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     done: list[TableUpkeep] = []
-    for_each(
+    failed = for_each(
         pick_feeds(settings, feed, keys=key),
         lambda one: done.extend(maintain_tables(settings, one, keys=key, dry_run=dry_run)),
     )
-    if as_json:
-        print(json.dumps([_as_json(upkeep) for upkeep in done]))
-        return
+    result = [_as_json(upkeep) for upkeep in done]
+    tell("maintain", result, failed, as_json=as_json, show=lambda: _show(done, dry_run=dry_run))
+
+
+def _show(done: Sequence[TableUpkeep], *, dry_run: bool) -> None:
     busy = [upkeep for upkeep in done if not upkeep.is_idle]
     if busy:
         stdout.print(_table(busy, dry_run=dry_run))

@@ -1,11 +1,14 @@
 """`lake-assets package`: what executors of a Spark cluster need of this installation."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lake_assets.cli.console import stderr
+from lake_assets.cli.answer import tell
+from lake_assets.cli.console import stdout
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption
 from lake_assets.runtime import python_package
 from lake_assets.settings.load import load_settings
 
@@ -24,6 +27,9 @@ def package(
             show_default=False,
         ),
     ] = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make the archive that executors of a Spark cluster get their Python from.
 
@@ -32,9 +38,16 @@ def package(
     it to each executor. Executors need the same kind of machine and a C library that is not older;
     they need no Python. Make it again after an update: a session refuses one of other versions.
     """
-    feeds, names = load_settings().feeds, further or ()
+    feeds, names = load_settings(home=home, feeds=feeds_folder).feeds, further or ()
     made_of = python_package.label(feeds, names)
     python_package.build(file, made_of, python_package.members(feeds, names))
-    size = file.stat().st_size / 1e6
-    text = f"{file.absolute()}: {size:.0f} MB, Python {made_of['python']}"
-    stderr.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
+    size = file.stat().st_size
+    text = f"{file.absolute()}: {size / 1e6:.0f} MB, Python {made_of['python']}"
+    tell(
+        "package",
+        {"file": file.absolute(), "bytes": size, "python": made_of["python"]},
+        as_json=as_json,
+        show=partial(
+            stdout.print, text, soft_wrap=True, highlight=False, markup=False, emoji=False
+        ),
+    )

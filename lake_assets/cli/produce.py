@@ -2,15 +2,19 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.errors import SettingsError
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, KeysOption
+from lake_assets.errors import SettingsError, UsageError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import is_key_name
@@ -33,15 +37,7 @@ def produce(
             show_default=False,
         ),
     ] = None,
-    keys: Annotated[
-        str | None,
-        typer.Option(
-            "--keys",
-            "--games",
-            help="Games, or what the feed routes by, joined by commas; by default its own.",
-            show_default=False,
-        ),
-    ] = None,
+    key: KeysOption = None,
     versions: Annotated[
         int, typer.Option(min=1, help="Schema versions, coming up in turn; each adds a column.")
     ] = 3,
@@ -52,24 +48,29 @@ def produce(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same events.")] = 0,
-    feed: Annotated[str, typer.Option(help="The feed whose topic and subject to use.")] = "games",
+    feed: Annotated[
+        str, typer.Option("--feed", help="The feed whose topic and subject to use.")
+    ] = "games",
     topic: Annotated[
         str | None,
         typer.Option(
             help="Which of the feed's topics, if it reads several.", show_default="the first"
         ),
     ] = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Send made-up events to a feed's Kafka topic.
 
     The topic is created and schemas are registered as needed. The services must run: start
     them with `lake-assets services up`.
     """
-    settings = load_settings()
+    settings = load_settings(home=home, feeds=feeds_folder)
     declared = find_feed(load_feeds(settings.feeds), feed)
-    chosen_keys = _keys(keys) if keys is not None else declared.keys
+    chosen_keys = _keys(key) if key else declared.keys
     if not chosen_keys:
-        raise SettingsError(f"feed {feed!r}", "has no route.keys", "Name some with --keys")
+        raise SettingsError(f"feed {feed!r}", "has no route.keys", "Name some with --key")
     script = Script(
         versions=versions, events=events if events or rate else _DEFAULT_EVENTS, rate=rate
     )
@@ -86,9 +87,12 @@ def produce(
             stop=stopped.is_set,
         )
     speed = report.events / report.seconds
-    stdout.print(
-        f"{report.events:,} events to topic {chosen} in {report.seconds:.1f} s ({speed:,.0f}/s)",
-        highlight=False,
+    words = f"{report.events:,} events to topic {chosen} in {report.seconds:.1f} s ({speed:,.0f}/s)"
+    tell(
+        "produce",
+        {"topic": chosen, **asdict(report)},
+        as_json=as_json,
+        show=partial(stdout.print, words, highlight=False),
     )
 
 
@@ -103,13 +107,13 @@ def _topic(feed: Feed, given: str | None) -> str:
     return topic
 
 
-def _keys(given: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
+def _keys(given: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(given))
     for name in names:
         if not is_key_name(name):
             fact = f"{name!r} cannot name a table"
-            step = "Use 1 to 64 lower-case letters, digits and _, joined by commas"
-            raise SettingsError("--keys", fact, step)
+            step = "Use 1 to 64 lower-case letters, digits and _; --key may be given again"
+            raise UsageError("--key", fact, step)
     return names
 
 

@@ -1,27 +1,38 @@
 """`lake-assets restore`: a backup put back, or one table to one of its versions."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from lake_assets.backup.lake_tables import tables_in
 from lake_assets.backup.progress import Progress
 from lake_assets.backup.restore import Restored
 from lake_assets.backup.scheduled import place_at
 from lake_assets.backup.table_restore import TableRestore, table_restore
 from lake_assets.bronze.offsets import continuation
+from lake_assets.cli.answer import Problem, Severity, tell
 from lake_assets.cli.backup_places import (
     BackupOption,
     moment_of,
     progress_bar,
     table_named,
 )
+from lake_assets.cli.confirm import (
+    DryRunOption,
+    YesOption,
+    counted,
+    ensure_confirmed,
+    in_words,
+    say,
+    touched,
+)
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, LakeOption, endpoints_if_any
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption, endpoints_if_any
 from lake_assets.erasure.obeyed_restore import restore as put_back
-from lake_assets.errors import SettingsError
+from lake_assets.errors import UsageError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.origins import of_names
 from lake_assets.model.tables import TableRef, bronze_of
@@ -61,10 +72,11 @@ def restore(
             show_default=False,
         ),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask before a table is put back.")
-    ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Put a backup back: into an empty folder, or in place of a lake, with its streams stopped.
@@ -75,29 +87,71 @@ def restore(
     With `--table` one table goes back to one of its own versions, by a commit that can itself be
     put back. What follows for the tables after it is told first.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     if table is not None:
         _ensure_only(place is None and number is None and not force, "--table", "a backup")
-        _restore_table(settings, table_named(table), _moment(version, at), yes=yes, as_json=as_json)
+        _restore_table(
+            settings,
+            table_named(table),
+            _moment(version, at),
+            asking=(dry_run, yes),
+            as_json=as_json,
+        )
         return
     _ensure_only(version is None and at is None, "--version and --at", "a backup; name --table")
     if place is None:
-        raise SettingsError("PLACE", "is missing", "Name a place of backups, or a --table")
-    _restore_backup(settings, place, number, force=force, as_json=as_json)
+        raise UsageError("PLACE", "is missing", "Name a place of backups, or a --table")
+    _restore_backup(settings, place, number, force=force, asking=(dry_run, yes), as_json=as_json)
 
 
 def _restore_backup(
-    settings: Settings, place: str, number: int | None, *, force: bool, as_json: bool
+    settings: Settings,
+    place: str,
+    number: int | None,
+    *,
+    force: bool,
+    asking: tuple[bool, bool],
+    as_json: bool,
 ) -> None:
     found, progress = place_at(settings, place), Progress()
+    dry_run, yes = asking
+    lake = lake_of(settings)
+    now = [one for one in touched(lake, tables_in(lake)) if one.rows]
+    if dry_run:
+        manifest = found.manifest(number)
+        words = f"backup {manifest.number} of {manifest.made_at} would be put into "
+        words += f"{settings.lake_root}: {len(manifest.tables)} tables"
+        lines = [words, *(["in place of:", *in_words(now)] if now else [])]
+        result = {
+            "is_dry_run": True,
+            "backup": manifest.number,
+            "tables": {one.table: one.version for one in manifest.tables},
+            "replaces": now,
+        }
+        tell("restore", result, as_json=as_json, show=partial(_say, lines))
+        return
+    if now and force:
+        what = f"{counted(len(now), 'table')} of {settings.lake_root} would be replaced"
+        ensure_confirmed(what, in_words(now), yes=yes)
     with progress_bar("Restoring", progress):
         done = put_back(settings, found, progress, number=number, force=force)
-    for note in (*done.manifest.notes, *_erased(done), *_next_backups(done, place)):
-        stderr.print(note, markup=False, highlight=False, soft_wrap=True)
-    if as_json:
-        facts = {"backup": done.manifest.number, "lake": done.lake_id, "is_other": done.is_other}
-        print(json.dumps({**facts, "tables": {t.table: t.version for t in done.manifest.tables}}))
-        return
+    notes = (*done.manifest.notes, *_erased(done), *_next_backups(done, place))
+    result = {
+        "backup": done.manifest.number,
+        "lake": done.lake_id,
+        "is_other": done.is_other,
+        "tables": {one.table: one.version for one in done.manifest.tables},
+    }
+    tell(
+        "restore",
+        result,
+        [Problem(what=note, severity=Severity.WARNING) for note in notes],
+        as_json=as_json,
+        show=lambda: _show(settings, done),
+    )
+
+
+def _show(settings: Settings, done: Restored) -> None:
     other = (
         f"; it is a lake of its own ({done.lake_id}), since {done.manifest.lake.lake.path} lives on"
         if done.is_other
@@ -135,36 +189,49 @@ def _next_backups(done: Restored, place: str) -> Iterator[str]:
 
 def _ensure_only(fits: bool, options: str, other: str) -> None:  # noqa: FBT001 - a condition
     if not fits:
-        raise SettingsError(options, f"does not go with {other}", "Leave one of them out")
+        raise UsageError(options, f"does not go with {other}", "Leave one of them out")
 
 
 def _moment(version: int | None, at: str | None) -> datetime | int:
     if (version is None) == (at is None):
-        raise SettingsError("--table", "needs one of --version and --at", "Name one of them")
+        raise UsageError("--table", "needs one of --version and --at", "Name one of them")
     return version if version is not None else moment_of(str(at))
 
 
 def _restore_table(
-    settings: Settings, table: TableRef, at: datetime | int, *, yes: bool, as_json: bool
+    settings: Settings,
+    table: TableRef,
+    at: datetime | int,
+    *,
+    asking: tuple[bool, bool],
+    as_json: bool,
 ) -> None:
+    dry_run, yes = asking
     with table_restore(settings, table, at) as (planned, commit):
         _ensure_source_has(settings, planned)
         if not planned.is_idle:
             words = f"{table.relative}: version {planned.newest} ({planned.rows_now:,} rows) "
             words += f"becomes what {planned.version} was ({planned.rows_then:,} rows)"
-            stderr.print(words, highlight=False, soft_wrap=True)
-            for follows in planned.follows:
-                stderr.print(f"- {follows}", markup=False, highlight=False, soft_wrap=True)
-            if not yes:
-                typer.confirm("Go on?", abort=True, err=True)
-            commit()
-    facts = {"table": table.relative, "version": planned.version, "rows": planned.rows_then}
-    if as_json:
-        print(json.dumps({**facts, "changed": not planned.is_idle}))
-    elif planned.is_idle:
-        stdout.print(f"{table.relative} is what it was in version {planned.version}")
-    else:
-        stdout.print(f"{table.relative} is what it was in version {planned.version} again")
+            say([words, *(f"- {follows}" for follows in planned.follows)])
+            if not dry_run:
+                ensure_confirmed(f"{table.relative} would be put back", yes=yes)
+                commit()
+    result = {
+        "table": table.relative,
+        "version": planned.version,
+        "rows": planned.rows_then,
+        "changed": not (planned.is_idle or dry_run),
+        "is_dry_run": dry_run,
+    }
+    words = f"{table.relative} is what it was in version {planned.version}"
+    words += "" if planned.is_idle else " again"
+    words = words if planned.is_idle or not dry_run else "nothing was changed"
+    tell("restore", result, as_json=as_json, show=partial(_say, [words]))
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        stdout.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _ensure_source_has(settings: Settings, planned: TableRestore) -> None:

@@ -1,15 +1,21 @@
 """`lake-assets schemas`: which columns silver has had, since when, and why."""
 
-import json
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Collection, Mapping, Sequence
 
-import typer
 from rich.markup import escape
 from rich.table import Table
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import JsonOption, LakeOption, pick_feeds
+from lake_assets.cli.shared import (
+    FeedOption,
+    FeedsOption,
+    HomeOption,
+    JsonOption,
+    KeysOption,
+    LakeOption,
+    pick_feeds,
+)
 from lake_assets.delta.catalog import ensure_known, keys_found
 from lake_assets.logs.schema_log import entries_of
 from lake_assets.model.feeds import Feed
@@ -21,13 +27,11 @@ from lake_assets.storage.store import Store
 
 def schemas(
     *,
-    feed: Annotated[
-        str | None, typer.Argument(help="Only this feed.", show_default="all feeds")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", help="Only this key's table.", show_default="all keys")
-    ] = None,
+    key: KeysOption = None,
+    feed: FeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show which columns silver has had, when each came or got wider, and why.
@@ -37,15 +41,16 @@ def schemas(
     `selected`, `found` (nothing that is known says why) or `dropped`. The versions of registered
     schemas that are known are shown, too. Reads the lake alone, and changes nothing.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     store = lake_of(settings)
-    feeds = pick_feeds(settings, feed, keys=None if key is None else [key])
+    feeds = pick_feeds(settings, feed, keys=key)
     found = {picked.feed: _entries(store, picked, key) for picked in feeds}
     without = {picked.feed for picked in feeds if not picked.has_silver}
-    if as_json:
-        told = [_as_json(name, entry) for name, some in found.items() for entry in some]
-        print(json.dumps(told))
-        return
+    result = [_as_json(name, entry) for name, some in found.items() for entry in some]
+    tell("schemas", result, as_json=as_json, show=lambda: _show(found, without))
+
+
+def _show(found: Mapping[str, Sequence[SchemaEntry]], without: Collection[str]) -> None:
     for name, some in found.items():
         if some:
             stdout.print(history_table(name, some))
@@ -55,14 +60,14 @@ def schemas(
             stdout.print(f"nothing is kept of feed {name} yet; run `lake-assets stream`")
 
 
-def _entries(store: Store, feed: Feed, key: str | None) -> list[SchemaEntry]:
+def _entries(store: Store, feed: Feed, keys: Sequence[str] | None) -> list[SchemaEntry]:
     entries = entries_of(store, feed.feed)
-    if key is None:
+    if not keys:
         return entries
     # A key that the feed had once has a history, too.
-    if all(entry.key != key for entry in entries):
-        ensure_known(feed, keys_found(store, feed), [key])
-    return [entry for entry in entries if entry.key in {None, key}]
+    if unknown := {*keys} - {entry.key for entry in entries}:
+        ensure_known(feed, keys_found(store, feed), sorted(unknown))
+    return [entry for entry in entries if entry.key in {None, *keys}]
 
 
 def history_table(feed: str, entries: Sequence[SchemaEntry]) -> Table:

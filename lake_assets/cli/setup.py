@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stderr
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.demo.record_classes import record_classes
 from lake_assets.errors import RuntimeSetupError
 from lake_assets.runtime.class_archive import archive_path
@@ -24,6 +26,10 @@ def setup(
     class_archive: Annotated[
         bool, typer.Option(help="Record an archive of Spark's classes (200 to 250 MB).")
     ] = True,
+    lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fetch Spark's, Kafka's and the registry's jars, and record an archive of Spark's classes.
 
@@ -34,14 +40,19 @@ def setup(
     demo once, in a minute or two, for the Java that is found now; again after another Java or
     PySpark was installed. Without Kafka and the registry there is no demo, and so no archive.
     """
-    settings = load_settings()
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     runtime = ensure_runtime(settings, console=stderr)
-    if only_spark:
-        return
-    ensure_files(groups_of(settings), runtime.java, settings, console=stderr)
     archive = archive_path(runtime.java, runtime.spark_jars, settings.runtime.cache)
-    if class_archive and not archive.is_file():
-        _record(settings, runtime.java, archive)
+    if not only_spark:
+        ensure_files(groups_of(settings), runtime.java, settings, console=stderr)
+        if class_archive and not archive.is_file():
+            _record(settings, runtime.java, archive)
+    result = {
+        "java": runtime.java.home,
+        "jars": len(runtime.spark_jars) + len(runtime.store_jars),
+        "class_archive": archive if archive.is_file() else None,
+    }
+    tell("setup", result, as_json=as_json)
 
 
 def _record(settings: Settings, java: Java, archive: Path) -> None:

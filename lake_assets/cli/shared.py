@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from lake_assets.cli.console import stderr
+from lake_assets.cli.answer import Problem, complain
 from lake_assets.delta.catalog import keys_found
 from lake_assets.errors import FeedError, LakeAssetsError, ServiceError
 from lake_assets.feeds.load import find_feed, load_feeds
@@ -21,16 +20,41 @@ from lake_assets.storage.open_store import lake_of
 
 LakeOption = Annotated[
     Path | None,
-    typer.Option("--lake", help="Folder of the tables.", show_default="<home>/lake"),
+    typer.Option(
+        "--lake",
+        help="Folder or bucket of the tables.",
+        show_default="LAKE_ASSETS_LAKE, or <home>/lake",
+    ),
+]
+HomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--home",
+        help="Folder of the embedded services, and of the tables and their state unless they are "
+        "elsewhere.",
+        show_default="LAKE_ASSETS_HOME",
+    ),
+]
+FeedsOption = Annotated[
+    Path | None,
+    typer.Option("--feeds", help="Folder of the feeds' files.", show_default="LAKE_ASSETS_FEEDS"),
+]
+KeysOption = Annotated[
+    list[str] | None,
+    typer.Option("--key", help="Only this key; may be given again.", show_default="all keys"),
 ]
 FeedOption = Annotated[
     str | None, typer.Option("--feed", help="Only this feed.", show_default="all feeds")
+]
+SinkOption = Annotated[
+    str | None, typer.Option("--sink", help="Only this sink.", show_default="all sinks")
 ]
 OneFeedOption = Annotated[
     str | None, typer.Option("--feed", help="Which feed, if there are several.", show_default=False)
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object on the last line instead.")
+    bool,
+    typer.Option("--json", help="Answer as one JSON object, on the last line of standard output."),
 ]
 
 
@@ -80,26 +104,25 @@ def with_silver(feeds: Sequence[Feed]) -> Sequence[Feed]:
     return [feed for feed in feeds if feed.has_silver] or feeds
 
 
-def for_each(feeds: Sequence[Feed], act: Callable[[Feed], object]) -> None:
-    """Do something for each feed; what fails for one is told, and the others go on.
+def for_each(feeds: Sequence[Feed], act: Callable[[Feed], object]) -> list[Problem]:
+    """Do something for each feed; what fails for one is told at once, and the others go on.
+
+    Returns:
+        What failed.
 
     Raises:
         LakeAssetsError: it failed for the only feed there is.
-        typer.Exit: it failed for one of several, which was told.
     """
-    is_failed = False
+    failed = []
     for feed in feeds:
         try:
             act(feed)
         except LakeAssetsError as problem:
             if len(feeds) == 1:
                 raise
-            is_failed = True
-            stderr.print(
-                f"[red]error[/red]: {escape(str(problem))}", soft_wrap=True, highlight=False
-            )
-    if is_failed:
-        raise typer.Exit(1)
+            failed.append(Problem.of(problem, is_told=True))
+            complain(failed[-1])
+    return failed
 
 
 def pick_feed_of_source(settings: Settings, name: str) -> Feed:
@@ -123,6 +146,17 @@ def endpoints_if_any(settings: Settings) -> Endpoints | None:
     """Broker and, if a feed needs one, registry; None where none runs."""
     try:
         return control.locate(settings, load_feeds(settings.feeds))
+    except ServiceError:
+        return None
+
+
+def endpoints_of_registry(settings: Settings, feeds: Sequence[Feed]) -> Endpoints | None:
+    """Where the registry answers that some feeds need, whether a broker does or not."""
+    if settings.registry.url:
+        access = settings.registry.access
+        return Endpoints(kafka="", registry=settings.registry.url, registry_access=access)
+    try:
+        return control.locate(settings, feeds)
     except ServiceError:
         return None
 

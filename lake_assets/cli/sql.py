@@ -1,10 +1,12 @@
 """`lake-assets sql`: a query over the lake, by names of tables."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
@@ -14,9 +16,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import LakeOption
-from lake_assets.errors import LakeAssetsError, QueryError
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
+from lake_assets.errors import LakeAssetsError, QueryError, UsageError
 from lake_assets.runtime.atomic_write import replacing
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
@@ -37,7 +40,7 @@ class Format(StrEnum):
 
     TABLE = "table"
     CSV = "csv"
-    JSON = "json"
+    JSONL = "jsonl"
     PARQUET = "parquet"
 
 
@@ -53,7 +56,7 @@ def sql(
     ] = None,
     kind: Annotated[
         Format,
-        typer.Option("--format", help="json: an object a line. parquet: needs --output."),
+        typer.Option("--format", help="jsonl: an object a line. parquet: needs --output."),
     ] = Format.TABLE,
     limit: Annotated[
         int | None,
@@ -63,6 +66,9 @@ def sql(
         int, typer.Option(min=64, help="Megabytes it may hold; then it uses the disk.")
     ] = 1024,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Query the lake's tables by name, in DuckDB's SQL; nothing is written but the result.
 
@@ -71,7 +77,7 @@ def sql(
     are read as they are at this moment, on a disk or in a bucket, beside running streams. A query
     reaches these tables and nothing else: no files, no network, no settings.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     _ensure_writable(settings, kind, output)
     try:
         # DuckDB is an extra: most of who stream never query from a terminal.
@@ -81,12 +87,32 @@ def sql(
             raise
         step = "Install it: pip install 'lake-assets[sql]'"
         raise QueryError("duckdb", "is not installed, and runs queries", step) from problem
-    run_query(
-        lake_of(settings),
-        query,
-        lambda result: _write(result, kind, output, limit),
-        memory_bytes=memory_mb * 1024 * 1024,
-    )
+    if as_json and (kind is not Format.TABLE or output is not None):
+        fact = "does not go with --format and --output"
+        raise UsageError("--json", fact, "Use --format jsonl for a file of rows")
+    answer: dict[str, object] = {}
+
+    def write(result: "DuckDBPyRelation") -> None:
+        if as_json:
+            answer.update(_answer(result, limit))
+        else:
+            _write(result, kind, output, limit)
+
+    run_query(lake_of(settings), query, write, memory_bytes=memory_mb * 1024 * 1024)
+    tell("sql", answer, as_json=as_json)
+
+
+def _answer(result: "DuckDBPyRelation", limit: int | None) -> dict[str, object]:
+    """Columns and rows, as `--format jsonl` writes these."""
+    from lake_assets.query.results import write_json  # noqa: PLC0415 - as above
+
+    columns = [
+        {"name": name, "type": str(type_)}
+        for name, type_ in zip(result.columns, result.types, strict=True)
+    ]
+    text = StringIO()
+    write_json(result, text, limit)
+    return {"columns": columns, "rows": [json.loads(line) for line in text.getvalue().splitlines()]}
 
 
 def _ensure_writable(settings: Settings, kind: Format, output: Path | None) -> None:
@@ -115,7 +141,7 @@ def _write(
     texts: dict[Format, Callable[[DuckDBPyRelation, IO[str], int | None], int]] = {
         Format.TABLE: _write_table,
         Format.CSV: write_csv,
-        Format.JSON: write_json,
+        Format.JSONL: write_json,
     }
     if output is None:
         texts[kind](result, sys.stdout, limit)

@@ -3,14 +3,16 @@
 import signal
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stderr
-from lake_assets.cli.shared import FeedOption, LakeOption
+from lake_assets.cli.shared import FeedOption, FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.feeds import Feed
+from lake_assets.model.reports import BatchReport
 from lake_assets.runtime.log_lines import log_lines
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
@@ -53,6 +55,9 @@ def stream(
     ] = None,
     feed: FeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Take events from their sources to bronze and on to silver, until Ctrl-C.
 
@@ -63,18 +68,40 @@ def stream(
     the batch in hand be finished; a second one says what still runs, and a third ends all of it at
     once.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     feeds = load_feeds(settings.feeds)
     named = None if feed is None else find_feed(feeds, feed)
     if _is_for_others(settings, feeds, named, skip=skip_batch, retry=retry_batch):
+        tell("stream", {}, as_json=as_json)
         return
     # A service manager stops a process with SIGTERM; it should end as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     events = _events(settings, feeds, named, until_caught_up=until_caught_up)
-    said = EventLog()
+    said, tally = EventLog(), _Tally()
     with log_lines(settings.log.format), suppress(KeyboardInterrupt), closing(events):
         for event in events:
             said.add(event)
+            tally.add(event)
+    tell("stream", tally.feeds, as_json=as_json)
+
+
+class _Tally:
+    """What a run did, by feed, for who waits for its end."""
+
+    def __init__(self) -> None:
+        self.feeds: dict[str, dict[str, Any]] = {}
+
+    def add(self, event: StreamEvent) -> None:
+        """Count what was committed."""
+        if not isinstance(event, BatchReport) or not event.is_committed:
+            return
+        empty = {"batches": 0, "rows": {}, "dropped": 0, "duplicates": 0}
+        feed = self.feeds.setdefault(event.feed, empty)
+        feed["batches"] += 1
+        feed["dropped"] += sum(event.dropped.values())
+        feed["duplicates"] += sum(event.duplicates.values())
+        for table, rows in event.rows.items():
+            feed["rows"][table] = feed["rows"].get(table, 0) + rows
 
 
 def _events(

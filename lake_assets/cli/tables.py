@@ -1,6 +1,6 @@
 """`lake-assets tables`: what is in the lake."""
 
-import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated
@@ -11,10 +11,13 @@ from rich.table import Table
 
 from lake_assets.backup.lake_tables import tables_in
 from lake_assets.backup.versions_then import TableThen, table_at
+from lake_assets.cli.answer import tell
 from lake_assets.cli.backup_places import moment_of
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import (
     FeedOption,
+    FeedsOption,
+    HomeOption,
     JsonOption,
     LakeOption,
     endpoints_if_any,
@@ -23,6 +26,7 @@ from lake_assets.cli.shared import (
 )
 from lake_assets.delta.catalog import tables_of
 from lake_assets.feeds.cron import next_tick_in_words
+from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
@@ -42,6 +46,8 @@ def tables(
     ] = None,
     feed: FeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show every table: rows, files, bytes, last commit, and how many rows it lags behind.
@@ -51,7 +57,7 @@ def tables(
     rows, and whether it can still be read: maintenance keeps versions for an hour unless told
     otherwise (LAKE_ASSETS_MAINTENANCE_KEEP_HOURS).
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     if at is not None:
         _show_then(settings, moment_of(at), feed, as_json=as_json)
         return
@@ -59,9 +65,11 @@ def tables(
     feeds = pick_feeds(settings, feed)
     every = [table for picked in feeds for table in overview(settings, picked, endpoints)]
     overviews = list({table.table: table for table in every}.values())  # the log is in each feed's
-    if as_json:
-        print(json.dumps([_as_json(table) for table in overviews]))
-        return
+    result = [_as_json(table) for table in overviews]
+    tell("tables", result, as_json=as_json, show=lambda: _show(settings, feeds, overviews))
+
+
+def _show(settings: Settings, feeds: Sequence[Feed], overviews: list[TableOverview]) -> None:
     if not overviews:
         stdout.print(f"no tables below {settings.lake_root} yet; run `lake-assets stream`")
         return
@@ -109,9 +117,11 @@ def _show_then(settings: Settings, at: datetime | int, feed: str | None, *, as_j
         own = set(tables_of(lake, pick_feed(settings, feed)))
         chosen = [table for table in chosen if table in own]
     then = [table_at(lake, table, at) for table in chosen]
-    if as_json:
-        print(json.dumps([_then_as_json(one) for one in then]))
-        return
+    result = [_then_as_json(one) for one in then]
+    tell("tables", result, as_json=as_json, show=lambda: _show_table_then(settings, then))
+
+
+def _show_table_then(settings: Settings, then: list[TableThen]) -> None:
     if not then:
         stdout.print(f"no tables below {settings.lake_root} yet; run `lake-assets stream`")
         return

@@ -1,8 +1,8 @@
 """`lake-assets top`: a live page of the streams of a lake."""
 
-import json
 import time
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,8 +10,9 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.cli.top_page import page
 from lake_assets.errors import ServiceError
 from lake_assets.feeds.load import load_feeds
@@ -43,6 +44,8 @@ def top(
         ),
     ] = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Watch the streams of this lake live: rows, lag, batches, views, memory, disk.
@@ -50,20 +53,19 @@ def top(
     Asks the process that runs them, wherever it was started; starts nothing. Rates are those
     between two looks. Without a terminal, and with --json, it prints once. Ctrl-C ends it.
     """
-    watcher = _Watcher(load_settings(lake=lake), url)
+    watcher = _Watcher(load_settings(lake=lake, home=home, feeds=feeds_folder), url)
     if as_json or once or not stdout.is_terminal:
         watcher.look()
         time.sleep(every_s)
         found, maintenance = watcher.look(), watcher.maintenance()
-        if as_json:
-            print(json.dumps(_as_json(found, maintenance, watcher.stops())))
-        else:
-            width = None if stdout.is_terminal else _PIPED_WIDTH
-            stdout.print(
-                page(found, maintenance, watcher.about, watcher.stops()),
-                width=width,
-                soft_wrap=False,
-            )
+        width = None if stdout.is_terminal else _PIPED_WIDTH
+        shown = page(found, maintenance, watcher.about, watcher.stops())
+        tell(
+            "top",
+            _as_json(found, maintenance, watcher.stops()),
+            as_json=as_json,
+            show=partial(stdout.print, shown, width=width, soft_wrap=False),
+        )
         return
     try:
         _live(watcher, every_s)

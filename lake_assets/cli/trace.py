@@ -1,12 +1,14 @@
 """`lake-assets trace`: where one row of a source is now."""
 
-import json
 from typing import Annotated
 
 import typer
 
+from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stdout
 from lake_assets.cli.shared import (
+    FeedsOption,
+    HomeOption,
     JsonOption,
     LakeOption,
     OneFeedOption,
@@ -44,9 +46,13 @@ def trace(
         ),
     ] = None,
     partition: Annotated[
-        int | None, typer.Option(min=0, max=_LAST_PARTITION, show_default=False)
+        int | None,
+        typer.Option(min=0, max=_LAST_PARTITION, help="Its partition.", show_default=False),
     ] = None,
-    offset: Annotated[int | None, typer.Option(min=0, max=_LAST_OFFSET, show_default=False)] = None,
+    offset: Annotated[
+        int | None,
+        typer.Option(min=0, max=_LAST_OFFSET, help="Its offset there.", show_default=False),
+    ] = None,
     file: Annotated[
         str | None,
         typer.Option(
@@ -57,6 +63,8 @@ def trace(
     line: Annotated[int, typer.Option(min=1, help="Of the file, as `_row` has it.")] = 1,
     feed: OneFeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say where a message is now: bronze's file, then silver's table, or quarantine and the reason.
@@ -65,7 +73,7 @@ def trace(
 
     Reads the tables' logs and the few files that may have it; Spark is not started.
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     if file is not None:
         if origin or topic or partition is not None or offset is not None:
             raise typer.BadParameter("name the row once, by its file or by its origin")
@@ -74,12 +82,14 @@ def trace(
     else:
         given, chosen = _named(settings, feed, origin, topic, (partition, offset))
     traced = find(settings, chosen, given, endpoints_if_any(settings))
-    if as_json:
-        print(json.dumps(_as_json(traced, lake_of(settings))))
-        return
+    store = lake_of(settings)
+    tell("trace", _as_json(traced, store), as_json=as_json, show=lambda: _show(traced, store))
+
+
+def _show(traced: Trace, store: Store) -> None:
     stdout.print(f"{traced.origin}: {traced.words}", markup=False, highlight=False, soft_wrap=True)
     for place in traced.places:
-        words = f"  {_in_words(place, lake_of(settings))}"
+        words = f"  {_in_words(place, store)}"
         stdout.print(words, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from lake_assets.alerts.alert_round import Round, go_round
 from lake_assets.alerts.check_problems import CheckFailure, check_subject
-from lake_assets.alerts.forecast_facts import horizon_of, look_ahead
 from lake_assets.alerts.forecasts import ForecastFacts
-from lake_assets.alerts.lake_facts import look_at_lake
 from lake_assets.alerts.lake_problems import LakeSeen
 from lake_assets.alerts.observer import Observer
 from lake_assets.alerts.problems import Death, StreamsPatience, StreamsSeen
@@ -30,6 +28,7 @@ from lake_assets.defs.internals.asset_checks import (
 from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
 from lake_assets.defs.keys import gold_key, name_of, named
 from lake_assets.defs.lake_scope import is_under_way
+from lake_assets.defs.late import go_round, horizon_of, locate, look_ahead, look_at_lake
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.supervision import observe
 from lake_assets.defs.triggered import job_name
@@ -41,7 +40,6 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.tables import in_words
 from lake_assets.runtime.processes import boot_id
-from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import note_wanted, run_note_of
@@ -49,6 +47,9 @@ from lake_assets.state.stream_stops import stops_of
 from lake_assets.supervision.facts import Ending, Observed
 from lake_assets.supervision.far_streams import runs_elsewhere
 from lake_assets.supervision.machine import policy_of
+
+if TYPE_CHECKING:
+    from lake_assets.alerts.alert_round import Round
 
 _SEVERITIES = {
     dg.AssetCheckSeverity.WARN: AlertSeverity.WARNING,
@@ -94,7 +95,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     return dg.Definitions(sensors=[alerts])
 
 
-def _summary(done: Round | None, said: str) -> str:
+def _summary(done: "Round | None", said: str) -> str:
     if done is None:
         return "Another process is at this lake's alerts"
     count = done.open_problems

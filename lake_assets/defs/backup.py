@@ -3,17 +3,22 @@
 import time
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from lake_assets.backup.scheduled import ScheduledBackup, back_up_on_schedule, target_of
+from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import backup_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
+from lake_assets.defs.late import back_up_on_schedule, target_of
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 from lake_assets.state.backup_notes import note_wanted
 from lake_assets.state.lake_id import lake_id
+
+if TYPE_CHECKING:
+    from lake_assets.backup.scheduled import ScheduledBackup
 
 NAME = "backup"
 
@@ -46,13 +51,12 @@ def _asset(settings: Settings, lake: str) -> dg.AssetsDefinition:
         specs=[
             dg.AssetSpec(
                 backup_key(settings),
-                group_name="maintenance",
+                **of_lake(settings, AssetLayer.MAINTENANCE),
                 description=(
                     "All tables at versions that fit together, copied to the target of the "
                     "settings. `lake-assets restore` puts one back."
                 ),
                 kinds={"delta"},
-                owners=settings.dagster.owners,
             )
         ],
     )
@@ -68,7 +72,7 @@ def _asset(settings: Settings, lake: str) -> dg.AssetsDefinition:
     return back_up_lake
 
 
-def _metadata(settings: Settings, done: ScheduledBackup) -> dict[str, dg.MetadataValue]:
+def _metadata(settings: Settings, done: "ScheduledBackup") -> dict[str, dg.MetadataValue]:
     manifest, progress = done.manifest, done.progress
     largest = sorted(manifest.tables, key=lambda table: -table.size_bytes)[:_MOST_SHOWN]
     columns = ("table", "version", "rows", "files", "size_bytes")

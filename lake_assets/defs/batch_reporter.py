@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -25,7 +26,9 @@ from lake_assets.model.tables import EVERY_KEY
 from lake_assets.runtime.log_lines import log_lines
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of, changes_of_gold
-from lake_assets.streams.run import StreamEvent
+
+if TYPE_CHECKING:
+    from lake_assets.streams.run import StreamEvent
 
 END_OF_RUN = "end_of_run"
 """The resource that closes what a run has opened, however the run ends."""
@@ -41,7 +44,7 @@ def end_of_run(_: dg.InitResourceContext) -> Iterator[ExitStack]:
         yield stack
 
 
-def never(_: StreamEvent) -> bool:
+def never(_: "StreamEvent") -> bool:
     """As `told`'s `is_over`, of a run that ends when the streams do."""
     return False
 
@@ -50,8 +53,8 @@ def told(
     context: dg.OpExecutionContext,
     settings: Settings,
     reporter: "Reporter",
-    events: Generator[StreamEvent, None, None],
-    is_over: Callable[[StreamEvent], bool] = never,
+    events: Generator["StreamEvent", None, None],
+    is_over: Callable[["StreamEvent"], bool] = never,
 ) -> Iterator[Event]:
     """The events of Dagster that streams come to, until they end or are to end.
 
@@ -135,7 +138,7 @@ class Reporter:
         for feed in feeds:
             self._tally.add(unreported(settings, feed, instance))
 
-    def add(self, event: StreamEvent) -> None:
+    def add(self, event: "StreamEvent") -> None:
         """Count in what a batch or a refresh of views changed; other events change nothing.
 
         Nor does a batch of another feed, which one that fills the same tables has finished: that

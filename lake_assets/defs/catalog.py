@@ -1,16 +1,21 @@
 """The catalogue: one asset that keeps it as the lake is, and its schedule, if there is one."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from lake_assets.catalog.sync import Synced, sync
+from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import catalog_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
+from lake_assets.defs.late import sync
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+
+if TYPE_CHECKING:
+    from lake_assets.catalog.sync import Synced
 
 NAME = "catalog"
 
@@ -42,13 +47,12 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
         specs=[
             dg.AssetSpec(
                 catalog_key(settings),
-                group_name="maintenance",
+                **of_lake(settings, AssetLayer.MAINTENANCE),
                 description=(
                     "All tables as the catalogue of the settings has them: columns, places, and "
                     "what they come from. `lake-assets catalog` does the same by hand."
                 ),
                 kinds={str(settings.catalog.kind)},
-                owners=settings.dagster.owners,
             )
         ],
     )
@@ -62,7 +66,7 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
     return register_tables
 
 
-def _metadata(done: Synced) -> dict[str, dg.MetadataValue]:
+def _metadata(done: "Synced") -> dict[str, dg.MetadataValue]:
     shown = [
         dg.TableRecord({"do": str(one.do), "name": one.name, "why": one.why})
         for one in done.actions[:_MOST_SHOWN]

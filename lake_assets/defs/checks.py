@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
+from lake_assets.defs.hand_runs import gold_pool, limit_runtime, silver_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.keys import gold_key, identifier_of, key_partitions, silver_key
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
+from lake_assets.defs.late import check_gold, check_silver
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import results_of
 from lake_assets.delta.catalog import keys_of
@@ -21,7 +23,9 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.refresh import check_gold, check_silver
+
+MAX_RUNTIME_S = 3600
+"""After which run monitoring ends a run of checks that hangs; they read whole tables at most."""
 
 Partitions = dg.PartitionsDefinition | None
 
@@ -60,9 +64,11 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         specs=[_spec(key_partitions(feed, lake), silver, check) for check in feed.checks],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
+        pool=silver_pool(lake),
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
+        limit_runtime(context.instance, context.run, MAX_RUNTIME_S)
         names = {key.name for key in context.selected_asset_check_keys}
         results = check_silver(
             settings,
@@ -88,9 +94,11 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
         ],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
+        pool=gold_pool(lake),
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
+        limit_runtime(context.instance, context.run, MAX_RUNTIME_S)
         names = {key.name for key in context.selected_asset_check_keys}
         keys = keys_asked_for(context, settings, feed)
         lend = lake_in(context, settings).lend

@@ -8,26 +8,26 @@ from collections.abc import Sequence
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import Field
 
+from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import erasures_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
+from lake_assets.defs.late import Request, audit, erase, has_work, locate, prove_erased, values_in
 from lake_assets.defs.processes import note_process
-from lake_assets.erasure.asked import Request
-from lake_assets.erasure.audit import audit, has_work
-from lake_assets.erasure.proof import Proof
-from lake_assets.erasure.proved import prove_erased
-from lake_assets.erasure.run import Erased, erase
-from lake_assets.erasure.values_file import values_in
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import ErasureError
 from lake_assets.model import erasures
 from lake_assets.model.feeds import Feed
-from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+
+if TYPE_CHECKING:
+    from lake_assets.erasure.proof import Proof
+    from lake_assets.erasure.run import Erased
 
 NAME = "erase"
 
@@ -83,13 +83,12 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
         specs=[
             dg.AssetSpec(
                 erasures_key(settings),
-                group_name="maintenance",
+                **of_lake(settings, AssetLayer.MAINTENANCE),
                 description=(
                     "Whose rows were erased, by keyed hashes, from which tables, and whether "
                     "that is done. The ledger is in the lake: `lake-assets erase --list`."
                 ),
                 kinds={"delta"},
-                owners=settings.dagster.owners,
             )
         ],
     )
@@ -123,7 +122,7 @@ def _request(config: ErasureConfig) -> Request:
     return Request(wanted=[wanted], later=erasures.Later(config.later.value))
 
 
-def _metadata(settings: Settings, done: Erased) -> dict[str, dg.MetadataValue]:
+def _metadata(settings: Settings, done: "Erased") -> dict[str, dg.MetadataValue]:
     entries = audit(settings)[-_MOST_SHOWN:]
     columns = ("id", "requested_at", "column", "later", "state")
     return {
@@ -147,7 +146,7 @@ def _metadata(settings: Settings, done: Erased) -> dict[str, dg.MetadataValue]:
     }
 
 
-def _of_proof(proof: Proof) -> dict[str, dg.MetadataValue]:
+def _of_proof(proof: "Proof") -> dict[str, dg.MetadataValue]:
     found = [f"{one.digest[:12]} in {one.file}: {one.where}" for one in proof.scanned.findings]
     return {
         "found_by_proof": dg.MetadataValue.int(len(found)),

@@ -6,20 +6,24 @@ tell of lost rows by that table, so that they wait for no report.
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, identifier_of
+from lake_assets.defs.late import recorded_gaps
 from lake_assets.defs.processes import note_process
-from lake_assets.logs.gaps import RecordedGap, recorded_gaps
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gaps import NEW_FOR_S
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
+
+if TYPE_CHECKING:
+    from lake_assets.logs.gaps import RecordedGap
 
 _DESCRIPTION = (
     "Within a day no offset was passed over: of rows that the source deleted unread, or that a "
@@ -71,7 +75,7 @@ def gap_evaluation(
     )
 
 
-def severity(found: Sequence[RecordedGap], utc_now: float) -> Severity | None:
+def severity(found: Sequence["RecordedGap"], utc_now: float) -> Severity | None:
     """How bad it is what was passed over; None if none of it is new.
 
     Args:
@@ -84,7 +88,7 @@ def severity(found: Sequence[RecordedGap], utc_now: float) -> Severity | None:
     return Severity.WARN if new else None
 
 
-def _metadata(found: Sequence[RecordedGap]) -> dict[str, dg.MetadataValue]:
+def _metadata(found: Sequence["RecordedGap"]) -> dict[str, dg.MetadataValue]:
     def offsets(*, is_loss: bool) -> dg.MetadataValue:
         gaps = [one.gap for one in found if one.gap.is_loss is is_loss]
         return dg.MetadataValue.int(sum(gap.offset_to - gap.offset_from for gap in gaps))
@@ -99,7 +103,7 @@ def _metadata(found: Sequence[RecordedGap]) -> dict[str, dg.MetadataValue]:
     }
 
 
-def _table(gaps: Sequence[RecordedGap]) -> str:
+def _table(gaps: Sequence["RecordedGap"]) -> str:
     rows = [
         f"| {one.at:%Y-%m-%d %H:%M:%S} | `{one.gap.source}` | {one.gap.partition} | "
         f"{one.gap.offset_from} | {one.gap.offset_to - 1} | {one.gap.reason} |"

@@ -1,51 +1,60 @@
 """Gold: views that Dagster itself refreshes, on their schedules or by hand.
 
 Views of a feed that share a cron expression share a schedule and its runs, since each run starts
-Spark. One run refreshes all keys of a view that changed; a key that did not gets no event. A view
-over all keys is an asset without partitions.
+Spark. One run refreshes all keys of a view that changed. A view over all keys is an asset without
+partitions. What a run tells of each key is `gold_answers`'.
 
 Which partitions a run of a schedule plans, and leaves as failed if it fails, is `planned_keys`'.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 
 import dagster as dg
+from pydantic import Field
 
+from lake_assets.defs.code_references import code_references
+from lake_assets.defs.gold_answers import Answer, Answers
 from lake_assets.defs.gold_lineage import view_lineage_metadata
+from lake_assets.defs.grouping import AssetLayer, of_feed
+from lake_assets.defs.hand_runs import gold_pool, is_by_hand, limit_runtime
 from lake_assets.defs.keys import (
     gold_key,
     gold_prefix,
-    group_of,
     identifier_of,
     key_partitions,
     key_pattern,
     named,
-    partition_of,
-    silver_key,
 )
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import is_under_way, known_keys, lake_tags
-from lake_assets.defs.metadata import family_metadata, refresh_metadata, table_metadata
+from lake_assets.defs.late import refresh_gold
+from lake_assets.defs.metadata import family_metadata
 from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
 from lake_assets.defs.processes import note_process
-from lake_assets.defs.reports import Event, results_of, told_scopes
-from lake_assets.defs.told_columns import TableEvent, ToldColumns
 from lake_assets.defs.view_order import deps_of, parts_of
-from lake_assets.delta.catalog import keys_of
+from lake_assets.delta.catalog import example_keys, keys_of
 from lake_assets.feeds.cron import slug
-from lake_assets.gold.column_lineage import ViewWords, view_lineage, view_words
+from lake_assets.gold.column_lineage import view_lineage, view_words
 from lake_assets.gold.status import views_behind
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView
-from lake_assets.model.reports import Refreshed
-from lake_assets.model.tables import EVERY_KEY, Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.refresh import refresh_gold
+
+MAX_RUNTIME_S = 3600
+"""After which run monitoring ends a run that hangs; a refresh takes seconds to minutes."""
+
+
+class RefreshConfig(dg.Config):
+    """The form of the launchpad."""
+
+    full_refresh: bool = Field(
+        default=False,
+        description="Compute the partitions anew, also those whose silver has not changed.",
+    )
 
 
 def run_tags(lake: str) -> dict[str, str]:
@@ -53,9 +62,7 @@ def run_tags(lake: str) -> dict[str, str]:
     return {
         "lake_assets/refresh": lake,
         **lake_tags(lake),
-        # Seconds after which run monitoring ends a run that hangs; a refresh takes seconds to
-        # minutes.
-        "dagster/max_runtime": "3600",
+        "dagster/max_runtime": str(MAX_RUNTIME_S),
     }
 
 
@@ -132,7 +139,7 @@ def former_schedule_names(settings: Settings, feed: Feed) -> dict[str, str]:
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     lake = lake_of(settings)
     pattern = feed.gold_table(view, key_pattern(feed))
-    keys = view.scopes(keys_of(lake, feed))
+    keys = view.scopes(example_keys(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
     lineage = view_lineage(lake, feed, view)
     return dg.AssetSpec(
@@ -140,13 +147,13 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
         deps=deps_of(settings, feed, view),
         skippable=True,
         partitions_def=None if view.is_over_all else key_partitions(feed, lake_id(settings)),
-        group_name=group_of(Layer.GOLD),
+        **of_feed(settings, feed, AssetLayer.GOLD),
         description="\n\n".join(_description(view)),
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake, pattern, example, view_words(lineage)),
             **view_lineage_metadata(settings, feed, lineage),
+            **code_references(settings, feed, view),
         },
     )
 
@@ -190,9 +197,11 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run() if is_of_keys else None,
         required_resource_keys={resource_key(settings)},
+        pool=gold_pool(lake),
     )
-    def refresh(context: dg.AssetExecutionContext) -> Iterator[Event]:
+    def refresh(context: dg.AssetExecutionContext, config: RefreshConfig) -> Iterator[Answer]:
         note_process(context.instance, context.run.run_id, lake)
+        limit_runtime(context.instance, context.run, MAX_RUNTIME_S)
         names = {by_key[key] for key in context.selected_asset_keys}
         told = known_keys(context.instance, settings, feed, lake)
         is_of_some = context.has_partition_key or context.has_partition_key_range
@@ -204,50 +213,16 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         keys = [key for key in known if key in asked]
         if not keys and any(view.name in names and not view.is_over_all for view in feed.gold):
             context.log.warning("None of these keys is in the feed; nothing to refresh")
-        lend = lake_in(context, settings).lend
+        lend, is_whole = lake_in(context, settings).lend, config.full_refresh
+        is_to_each = is_by_hand(context.run) and not is_of_behind(context.run)
+        answers = Answers(settings, feed, context, is_to_each=is_to_each)
         for views, of in parts_of(feed, names, keys, known):
-            refreshed = refresh_gold(settings, feed, views=views, keys=of, lend=lend)
-            yield from _events(context, settings, feed, refreshed)
+            yield from answers.to(
+                refresh_gold(settings, feed, views=views, keys=of, full_refresh=is_whole, lend=lend)
+            )
+        yield from answers.of_nothing(names, asked)
 
     return refresh
-
-
-def _events(
-    context: dg.AssetExecutionContext, settings: Settings, feed: Feed, found: Refreshed
-) -> Iterator[Event]:
-    """What a refresh did, and, once, what others did before it."""
-    views = {view.name: view for view in feed.gold}
-    instance, run_id = context.instance, context.run.run_id
-    words = ViewWords(lake_of(settings), feed)
-    yield from results_of(instance, run_id, silver_key(settings, feed), found.silver_checks)
-    for report in found.reports:
-        context.log.info("%s", report.seconds)
-        for scope, reason in report.blocked.items():
-            what = "the view" if scope == EVERY_KEY else scope
-            context.log.warning("%s is left as it is: %s", what, reason)
-        done = refresh_metadata(lake_of(settings), feed, report)
-        refreshed = {(r.key, r.view) for r in report.refreshed}
-        current: dict[str, set[str]] = {}
-        for scope, name in report.up_to_date:
-            current.setdefault(name, set()).add(scope)
-        known = {
-            v: told_scopes(settings, instance, feed, views[v], of) for v, of in current.items()
-        }
-        unseen = {(scope, v) for scope, v in report.up_to_date if scope not in known[v]}
-        tables, told = [], ToldColumns()
-        for scope, name in sorted(refreshed | unseen):
-            table = feed.gold_table(views[name], scope)
-            metadata = done.get(scope) or table_metadata(
-                lake_of(settings), table, words.of(views[name])
-            )
-            asset, partition = gold_key(settings, feed, views[name]), partition_of(scope)
-            tables.append(TableEvent(asset=asset, partition=partition, metadata=metadata))
-        for asset in {event.asset for event in tables}:
-            keys = {e.partition for e in tables if e.asset == asset and e.partition}
-            told.look_up(instance, asset, keys, now=datetime.now(UTC))
-        yield from told.materializations(tables)
-    for name, results in found.gold_checks.items():
-        yield from results_of(instance, run_id, gold_key(settings, feed, views[name]), results)
 
 
 def _schedule(settings: Settings, feed: Feed, views: Views) -> dg.ScheduleDefinition:

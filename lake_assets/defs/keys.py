@@ -1,4 +1,4 @@
-"""What the assets are called, and how they are grouped and partitioned.
+"""What the assets are called, and how they are partitioned.
 
 The feed `games`, which ships with the package, has the plain keys `silver_events` and
 `gold_{view}`; any other feed puts its name in: `silver_{feed}_events`, `gold_{feed}_{view}`. Bronze
@@ -17,7 +17,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.sinks import Sink
-from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
+from lake_assets.model.tables import EVERY_KEY, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 
 _PLAIN = "games"
@@ -97,13 +97,12 @@ def quarantine_key(settings: Settings, feed: Feed) -> dg.AssetKey:
 
 def silver_key(settings: Settings, feed: Feed) -> dg.AssetKey:
     """All silver tables that a feed fills, one partition a key; of several feeds it is the same."""
-    owner = tables_owner(feed)
-    return key_of(settings, "silver_events" if owner == _PLAIN else f"silver_{owner}_events")
+    return key_of(settings, silver_name(tables_owner(feed)))
 
 
 def gold_key(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetKey:
     """All gold tables of a view, one partition a key; a view over all keys has one and none."""
-    return key_of(settings, f"{gold_prefix(feed)}_{view.name}")
+    return key_of(settings, gold_name(feed.feed, view.name))
 
 
 def sink_key(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetKey:
@@ -127,6 +126,16 @@ def gold_prefix(feed: Feed) -> str:
     return "gold" if feed.feed == _PLAIN else f"gold_{feed.feed}"
 
 
+def silver_name(feed: str) -> str:
+    """The name of the asset of silver tables that are a feed's own."""
+    return "silver_events" if feed == _PLAIN else f"silver_{feed}_events"
+
+
+def gold_name(feed: str, view: str) -> str:
+    """The name of a view's asset."""
+    return f"gold_{view}" if feed == _PLAIN else f"gold_{feed}_{view}"
+
+
 def partition_of(scope: str) -> str | None:
     """The partition of a view's table: its key, or none where it is of all keys."""
     return None if scope == EVERY_KEY else scope
@@ -137,7 +146,12 @@ def key_partitions(feed: Feed, lake: str) -> dg.DynamicPartitionsDefinition:
 
     Dagster keeps one set of partitions under a name for all code locations, hence the lake's id.
     """
-    return dg.DynamicPartitionsDefinition(name=f"{tables_owner(feed)}_{lake}")
+    return partitions_named(tables_owner(feed), lake)
+
+
+def partitions_named(owner: str, lake: str) -> dg.DynamicPartitionsDefinition:
+    """The keys whose tables are a feed's own, in a lake of this id."""
+    return dg.DynamicPartitionsDefinition(name=f"{owner}_{lake}")
 
 
 def key_pattern(feed: Feed) -> str:
@@ -153,11 +167,6 @@ def name_of(asset: dg.AssetKey) -> str:
 def identifier_of(asset: dg.AssetKey) -> str:
     """An asset's key as a part of the name of a job, a schedule or an op."""
     return "_".join(asset.path).replace("-", "_").replace(".", "_")
-
-
-def group_of(layer: Layer) -> str:
-    """The group of a layer's assets; refused rows are shown beside what they were refused for."""
-    return Layer.SILVER.value if layer is Layer.QUARANTINE else layer.value
 
 
 def ensure_unique(settings: Settings, feeds: Sequence[Feed]) -> None:

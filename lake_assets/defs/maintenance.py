@@ -5,18 +5,22 @@ key is maintained by the run's configuration.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import Field
 
+from lake_assets.defs.grouping import AssetLayer, of_feed
 from lake_assets.defs.keys import maintenance_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
+from lake_assets.defs.late import maintain
 from lake_assets.defs.processes import note_process
-from lake_assets.maintenance.run import maintain
-from lake_assets.maintenance.table_upkeep import TableUpkeep
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+
+if TYPE_CHECKING:
+    from lake_assets.maintenance.table_upkeep import TableUpkeep
 
 NAME = "maintain"
 
@@ -58,13 +62,12 @@ def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
             dg.AssetSpec(
                 key,
                 skippable=True,
-                group_name="maintenance",
+                **of_feed(settings, feed, AssetLayer.MAINTENANCE),
                 description=(
                     "Small files joined, old rows and files that no version needs deleted, and "
                     "logs shortened, beside the streams. No event where there was nothing to do."
                 ),
                 kinds={"delta"},
-                owners=settings.dagster.owners,
             )
         ],
     )
@@ -83,7 +86,7 @@ def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     return run_maintenance
 
 
-def _metadata(busy: Sequence[TableUpkeep]) -> dict[str, dg.MetadataValue]:
+def _metadata(busy: Sequence["TableUpkeep"]) -> dict[str, dg.MetadataValue]:
     columns = ("joined", "into", "old_rows", "deleted", "deleted_bytes", "log_files")
     shown = sorted(busy, key=lambda upkeep: -(upkeep.joined + upkeep.deleted))[:_MOST_SHOWN]
     return {

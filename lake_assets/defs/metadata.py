@@ -11,7 +11,7 @@ from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.gold.column_lineage import ViewWords
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import RefreshReport, ViewRefresh
-from lake_assets.model.tables import TableRef
+from lake_assets.model.tables import EVERY_KEY, TableRef
 from lake_assets.storage.store import Store
 from lake_assets.streams.batch_totals import Pace
 
@@ -22,6 +22,13 @@ VERSION = "delta_version"
 
 COLUMNS = "dagster/column_schema"
 """Columns, under the key that the UI shows them by."""
+
+URI = "dagster/uri"
+"""Where a table lies, as other engines take it, under the key that catalogs read it by."""
+
+ROWS, PARTITION_ROWS = "dagster/row_count", "dagster/partition_row_count"
+"""Rows of a table that is all of its asset, or that of one partition: the page shows the newest
+`dagster/row_count` of any partition as that of the asset."""
 
 COLUMNS_DIGEST = "columns_digest"
 """Tells one set of columns from another where an event leaves them out."""
@@ -47,7 +54,7 @@ def declared_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValu
     """What is known of a table without its having any rows."""
     return {
         "dagster/table_name": dg.MetadataValue.text(table.name),
-        "path": _place(lake, table),
+        **_places(lake, table),
         **columns_metadata(column_types(lake, table)),
     }
 
@@ -64,8 +71,10 @@ def family_metadata(
         made: by column, in words, what it is made from.
     """
     return {
-        "dagster/table_name": dg.MetadataValue.text(pattern.name),
-        "path": _place(lake, pattern),
+        # No `dagster/table_name`: the page links assets that have the same, as feeds may here.
+        "tables": dg.MetadataValue.text(pattern.name),
+        # All of them lie there; the address of each is at its partition.
+        "path": dg.MetadataValue.path(str(lake.root / pattern.relative)),
         **columns_metadata(_described(column_types(lake, example), made)),
     }
 
@@ -73,16 +82,21 @@ def family_metadata(
 def refresh_metadata(lake: Store, feed: Feed, report: RefreshReport) -> dict[str, Metadata]:
     """By key, its view's table as it is now and what the refresh did to it."""
     views, words = {view.name: view for view in feed.gold}, ViewWords(lake, feed)
-    seconds = {phase: round(duration, 3) for phase, duration in report.seconds.items()}
+    # Of all keys together, each a number of its own: Dagster plots these, and no objects.
+    seconds = {
+        f"seconds_of_{phase}": dg.MetadataValue.float(round(duration, 3))
+        for phase, duration in report.seconds.items()
+    }
     return {
         refresh.key: {
             **table_metadata(
                 lake,
                 feed.gold_table(views[refresh.view], refresh.key),
                 words.of(views[refresh.view]),
+                is_partition=refresh.key != EVERY_KEY,
             ),
             **view_metadata(refresh),
-            "seconds_of_all_keys": dg.MetadataValue.json(seconds),
+            **seconds,
             **pace_metadata(Pace(seconds=sum(report.seconds.values())), "refresh"),
         }
         for refresh in report.refreshed
@@ -117,7 +131,11 @@ def pace_metadata(pace: Pace | None, what: str) -> Metadata:
 
 
 def table_metadata(
-    lake: Store, table: TableRef, made: Mapping[str, str] | None = None
+    lake: Store,
+    table: TableRef,
+    made: Mapping[str, str] | None = None,
+    *,
+    is_partition: bool = False,
 ) -> dict[str, dg.MetadataValue]:
     """A table as it is now, by its log; empty if it is not there yet.
 
@@ -125,15 +143,16 @@ def table_metadata(
         lake: that has it.
         table: which.
         made: by column, in words, what it is made from.
+        is_partition: whether it is one of several tables of its asset.
     """
     handle = open_table(lake, table)
     if handle is None:
         return {}
     state, columns = state_of(handle), _described(columns_of(handle), made)
     return {
-        "dagster/row_count": dg.MetadataValue.int(state.rows),
+        PARTITION_ROWS if is_partition else ROWS: dg.MetadataValue.int(state.rows),
         "dagster/table_name": dg.MetadataValue.text(table.name),
-        "path": _place(lake, table),
+        **_places(lake, table),
         VERSION: dg.MetadataValue.int(state.version),
         "committed_at": dg.MetadataValue.timestamp(state.committed_at),
         "files": dg.MetadataValue.int(state.files),
@@ -148,5 +167,9 @@ def _digest(columns: tuple[Column, ...]) -> str:
     return blake2b(words.encode(), digest_size=4).hexdigest()
 
 
-def _place(lake: Store, table: TableRef) -> dg.MetadataValue:
-    return dg.MetadataValue.path(str(lake.root / table.relative))
+def _places(lake: Store, table: TableRef) -> Metadata:
+    place = lake.root / table.relative
+    return {
+        URI: dg.MetadataValue.text(place.for_catalogs()),
+        "path": dg.MetadataValue.path(str(place)),
+    }

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
-from lake_assets.defs.bronze import keys_of_sources
 from lake_assets.defs.code_version import Asker, code_version
 from lake_assets.defs.freshness import fresh_within, renewed
 from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, name_of, named, silver_key
+from lake_assets.defs.sources import keys_of_sources
 from lake_assets.defs.stream_check import StreamSeen, metadata_of, stream_evaluation
 from lake_assets.defs.supervision import observe
 from lake_assets.errors import LakeAssetsError, ServiceError, first_line

@@ -16,7 +16,7 @@ from lake_assets.defs.keys import (
     quarantine_key,
     silver_key,
 )
-from lake_assets.defs.metadata import VERSION, pace_metadata, table_metadata, view_metadata
+from lake_assets.defs.metadata import ROWS, VERSION, pace_metadata, table_metadata, view_metadata
 from lake_assets.defs.told_columns import TableEvent, ToldColumns
 from lake_assets.delta.catalog import keys_of
 from lake_assets.gold.column_lineage import ViewWords
@@ -111,7 +111,9 @@ def _table_event(settings: Settings, feed: Feed, change: Change, words: ViewWord
         made = in_words(noted_columns_of(settings, feed, change.key))
     elif change.table.layer is Layer.GOLD:
         made = words.of_table(change.table, str(change.key))
-    metadata = table_metadata(lake_of(settings), change.table, made)
+    partition = partition_of(change.key) if change.key else None
+    is_partition = partition is not None
+    metadata = table_metadata(lake_of(settings), change.table, made, is_partition=is_partition)
     metadata |= pace_metadata(change.pace, what)
     if change.table.layer is Layer.GOLD:
         metadata |= view_metadata(change.refresh) if change.refresh else {}
@@ -123,7 +125,6 @@ def _table_event(settings: Settings, feed: Feed, change: Change, words: ViewWord
             metadata["rows_dropped"] = dg.MetadataValue.int(change.dropped)
         if change.duplicates:
             metadata["duplicates_dropped"] = dg.MetadataValue.int(change.duplicates)
-    partition = partition_of(change.key) if change.key else None
     return TableEvent(
         asset=_asset_of(settings, feed, change), partition=partition, metadata=metadata
     )
@@ -213,7 +214,7 @@ def unreported(settings: Settings, feed: Feed, instance: dg.DagsterInstance) -> 
         now = table_metadata(lake, table)
         partition = None if key is None else partition_of(key)
         then = latest_metadata(instance, _asset_of(settings, feed, change), partition)
-        has_rows = bool(now) and now["dagster/row_count"].value
+        has_rows = bool(now) and now[ROWS].value
         if has_rows and then.get(VERSION) != now[VERSION]:
             yield change
 

@@ -1,4 +1,4 @@
-"""Silver and quarantine: assets that the streams write, and expectations as checks on silver.
+"""Silver and quarantine: tables that the streams write, and expectations as checks on silver.
 
 The streams report the checks as rows come in; "Execute" in the UI counts what is in the tables.
 """
@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.checks import keys_asked_for
+from lake_assets.defs.checks import MAX_RUNTIME_S, keys_asked_for
+from lake_assets.defs.code_references import code_references
 from lake_assets.defs.column_lineage import lineage_metadata
 from lake_assets.defs.freshness import freshness_policy
+from lake_assets.defs.grouping import AssetLayer, of_feed
+from lake_assets.defs.hand_runs import limit_runtime, silver_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
-from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import (
     bronze_key,
-    group_of,
     identifier_of,
     key_partitions,
     key_pattern,
@@ -24,15 +25,16 @@ from lake_assets.defs.keys import (
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
-from lake_assets.defs.reports import Target, evaluation_of
-from lake_assets.delta.catalog import keys_of
+from lake_assets.defs.rebuilt_silver import rebuilt_silver
+from lake_assets.defs.recounts import recounted
+from lake_assets.delta.catalog import example_keys
+from lake_assets.delta.column_types import column_types
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
-from lake_assets.model.tables import Layer, quarantine_of
+from lake_assets.model.tables import quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.noted_columns import in_words, noted_columns
-from lake_assets.silver.recount_expectations import recheck
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
 
@@ -56,10 +58,8 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """Silver, quarantine and checks of each feed."""
     return dg.Definitions(
         assets=[
-            spec
-            for feed in feeds
-            if feed.has_silver
-            for spec in (*_silver(settings, feed), _quarantine(settings, feed))
+            *(_quarantine(settings, feed) for feed in feeds if feed.has_silver),
+            *(one for feed in feeds if feed.has_silver for one in _silver(settings, feeds, feed)),
         ],
         asset_checks=[
             _checks(settings, feed) for feed in feeds if feed.expectations and not feed.into
@@ -68,14 +68,15 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     )
 
 
-def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
+def _silver(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> list[dg.AssetsDefinition]:
     """Of a feed that fills another's tables none: they are the other's asset."""
     if feed.into is not None:
         return []
-    keys = keys_of(lake_of(settings), feed)
+    keys = example_keys(lake_of(settings), feed)
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
     made = noted_columns(settings, feed)
+    names = [column.name for column in column_types(lake_of(settings), example)]
     several = feed.payload.subjects
     spec = dg.AssetSpec(
         silver_key(settings, feed),
@@ -84,32 +85,36 @@ def _silver(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
             *(bronze_key(settings, each) for each in flows_into(feed)),
         ],
         partitions_def=key_partitions(feed, lake_id(settings)),
-        group_name=group_of(Layer.SILVER),
+        **of_feed(settings, feed, AssetLayer.SILVER),
         description="Decoded, typed, append-only events: one table a key"
-        + (f", {feed.deduplicate}." if feed.deduplicate else "."),
+        + (f", {feed.deduplicate}." if feed.deduplicate else ".")
+        + " The streams write them as rows come in. Materialize derives the partitions again from "
+        "bronze, while they go on.",
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake_of(settings), pattern, example, in_words(made)),
-            **lineage_metadata(settings, feed, made),
+            **lineage_metadata(settings, feed, made, names),
+            **code_references(settings, feed),
             **({"routed_by": dg.MetadataValue.text(feed.routed_by)} if feed.all_routes else {}),
             **({"transform": feed.transform} if feed.transform else {}),
             **({"subjects": dg.MetadataValue.text(several.label)} if several else {}),
         },
         freshness_policy=freshness_policy(settings, [feed, *flows_into(feed)]),
     )
-    return [spec]
+    return [rebuilt_silver(settings, feeds, feed, spec)]
 
 
 def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
     return dg.AssetSpec(
         quarantine_key(settings, feed),
         deps=[bronze_key(settings, feed)],
-        group_name=group_of(Layer.QUARANTINE),
+        **of_feed(settings, feed, AssetLayer.QUARANTINE),
         description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
-        metadata=declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
+        metadata={
+            **declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
+            **code_references(settings, feed),
+        },
     )
 
 
@@ -134,22 +139,13 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         specs=[_check(settings, feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
+        pool=silver_pool(lake),
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
-        selected = {key.name for key in context.selected_asset_check_keys}
+        limit_runtime(context.instance, context.run, MAX_RUNTIME_S)
+        names = {key.name for key in context.selected_asset_check_keys}
         keys, lend = keys_asked_for(context, settings, feed), lake_in(context, settings).lend
-        results = recheck(settings, feed, keys, lend)
-        ids = latest_ids(context.instance, silver, {key for key, _ in results})
-        expectations = {expectation.name: expectation for expectation in feed.expectations}
-        for (key, name), judged in results.items():
-            if name in selected:
-                yield evaluation_of(
-                    dg.AssetCheckKey(silver, name),
-                    key,
-                    expectations[name],
-                    judged,
-                    Target(run_id=context.run.run_id, storage_id=ids.get(key)),
-                )
+        yield from recounted(context, settings, feed, names, keys, lend)
 
     return check

@@ -5,6 +5,7 @@ and "failed" when they die. It yields the tables' events while it runs.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -13,16 +14,17 @@ from lake_assets.defs.code_version import CODE, code_version
 from lake_assets.defs.internals.runs import NO_LIMIT
 from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import lake_tags
+from lake_assets.defs.late import locate, wait_for_services
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
 from lake_assets.defs.rotation import SUPERVISOR, Rotation
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.reports import BatchReport
-from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
-from lake_assets.streams.run import StreamEvent
-from lake_assets.streams.wait_for_services import wait_for_services
+
+if TYPE_CHECKING:
+    from lake_assets.streams.run import StreamEvent
 
 NAME = "streams"
 
@@ -32,7 +34,7 @@ def run_tags(lake: str) -> dict[str, str]:
     return {"lake_assets/streams": lake, **lake_tags(lake), **NO_LIMIT}
 
 
-Stream = Callable[..., Generator[StreamEvent, None, None]]
+Stream = Callable[..., Generator["StreamEvent", None, None]]
 """As `streams.wait_for_services.patient_events`."""
 
 
@@ -65,7 +67,7 @@ def job(
         reporter = Reporter(settings, supervised(feeds), instance, run.run_id, lake)
         events = stream(settings, feeds, lambda: locate(settings, feeds), owner=run.run_id)
 
-        def is_over(event: StreamEvent) -> bool:
+        def is_over(event: "StreamEvent") -> bool:
             return rotation.is_due(did_something=isinstance(event, BatchReport))
 
         yield from told(context, settings, reporter, events, is_over)

@@ -6,6 +6,7 @@ of its own or is done by the streams is decided in `streams.run_feed`.
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -14,6 +15,7 @@ from lake_assets.defs.internals.instigators import has_ticked
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
+from lake_assets.defs.late import is_run_needed, locate, run_feed
 from lake_assets.defs.metadata import table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
@@ -23,16 +25,15 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.flows import feed_of_tables
 from lake_assets.model.tables import bronze_of
-from lake_assets.services.control import locate
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import note_complete
 from lake_assets.storage.open_store import lake_of
-from lake_assets.streams.run import StreamEvent
-from lake_assets.streams.run_feed import run_feed
-from lake_assets.streams.run_need import is_run_needed
 
-Run = Callable[..., Generator[StreamEvent, None, None]]
+if TYPE_CHECKING:
+    from lake_assets.streams.run import StreamEvent
+
+Run = Callable[..., Generator["StreamEvent", None, None]]
 """As `streams.run_feed.run_feed`."""
 
 _TICKED_WITHIN_S = 60.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema, convert_to_deltalake
 
 from lake_assets.delta.commit import DataFile
@@ -34,12 +35,13 @@ class Converted:
     columns: pa.Schema
 
 
-def convert(folder: Path, partition_by: str = "") -> Converted:
+def convert(folder: Path, partition_by: str = "", *, dry_run: bool = False) -> Converted:
     """Make a folder's Parquet files a Delta table, by one commit; no file is written but its log.
 
     Args:
         folder: of the files, and of folders called `day=2026-03-01`.
         partition_by: the columns that these are of, as in Spark's DDL: `day date, country string`.
+        dry_run: whether only to look what would become of them.
 
     Raises:
         LakeError: there is a table already, no file, or what a table cannot have; nothing is
@@ -56,6 +58,11 @@ def convert(folder: Path, partition_by: str = "") -> Converted:
         raise LakeError(str(folder), "has no Parquet file", step)
     ensure_placed(folder, [*files], split)
     ensure_fit(folder, [*files], split)
+    if dry_run:
+        found = [pq.read_metadata(file) for file in files]
+        columns = pa.unify_schemas([one.schema.to_arrow_schema() for one in found])
+        rows = sum(one.num_rows for one in found)
+        return Converted(files=len(files), rows=rows, columns=pa.schema([*columns, *split]))
     try:
         convert_to_deltalake(
             folder,

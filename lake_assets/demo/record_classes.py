@@ -69,7 +69,8 @@ def _record(settings: Settings, java: Java, archive: Path) -> None:
 
 
 def _run_demo(environment: Mapping[str, str], lake: Path) -> None:
-    options = ("--once", "--events", str(_EVENTS), "--games", "chess,go", "--lake", str(lake))
+    keys = ("--key", "chess", "--key", "go")
+    options = ("--once", "--events", str(_EVENTS), *keys, "--lake", str(lake))
     with (
         _interrupted_by(signal.SIGTERM),
         subprocess.Popen(  # noqa: S603 - our own command line

@@ -67,7 +67,7 @@ def demo_feeds(settings: Settings, games: Sequence[str]) -> tuple[Settings, tupl
     for game in games:
         if not is_key_name(game):
             raise SettingsError(
-                "--games",
+                "--key",
                 f"{game!r} cannot name a table",
                 "Use 1 to 64 lower-case letters, digits and _",
             )

@@ -98,6 +98,18 @@ def matching_of(
     )
 
 
+def matching_for(wanted: Wanted, key: bytes, masking_key: bytes = b"") -> Matching:
+    """What tells values that are in no ledger; `key` is of their hashes."""
+    hidden = _hidden(wanted, masking_key)
+    return Matching(
+        column=wanted.column,
+        key=key,
+        digests=frozenset(wanted.digests(key, hidden)),
+        spellings=wanted.spellings(hidden),
+        plain=wanted.values,
+    )
+
+
 def with_hidden(wanted: Wanted, masking_key: bytes) -> Wanted:
     """With what tables have in the place of values that they hide by a hash."""
     return replace(wanted, values=(*wanted.values, *_hidden(wanted, masking_key)))

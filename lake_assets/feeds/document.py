@@ -95,27 +95,34 @@ class Document:
             node = child[1]
         return node
 
-    def _wrong_keys(self, node: yaml.Node | None, seen: set[int]) -> Iterator[FeedError]:
+    def _wrong_keys(
+        self, node: yaml.Node | None, seen: set[int], *, numbers: bool = False
+    ) -> Iterator[FeedError]:
+        """Where names may be `numbers`, they are partitions."""
         if node is None or id(node) in seen:  # an anchor may hold itself
             return
         seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             lines: dict[str, int] = {}
             for key, value in node.value:
+                own = numbers
                 if isinstance(key, yaml.ScalarNode):
-                    yield from self._wrong_key(key, lines)
-                yield from self._wrong_keys(value, seen)
+                    yield from self._wrong_key(key, lines, numbers=numbers)
+                    own = numbers or key.value == "starting_offsets"
+                yield from self._wrong_keys(value, seen, numbers=own)
         elif isinstance(node, yaml.SequenceNode):
             for item in node.value:
                 yield from self._wrong_keys(item, seen)
 
-    def _wrong_key(self, key: yaml.ScalarNode, lines: dict[str, int]) -> Iterator[FeedError]:
+    def _wrong_key(
+        self, key: yaml.ScalarNode, lines: dict[str, int], *, numbers: bool
+    ) -> Iterator[FeedError]:
         """A name that is another one's again, or that YAML takes for something else."""
         place, name, kind = _place(key), key.value, key.tag.rpartition(":")[2]
         if name in lines:
             fact = f"{name!r} was given on line {lines[name]} already"
             yield problem_at(str(self.path), place, fact, "Remove one of them")
-        elif kind not in {"str", "merge"}:
+        elif kind not in {"str", "merge"} and not (numbers and kind == "int"):
             meant = _TAKEN_FOR.get(kind, "something else")
             fact = f"the name `{name}` is {meant} in YAML, and no text"
             yield problem_at(str(self.path), place, fact, f"Write it in quotes: '{name}'")

@@ -86,7 +86,7 @@ def read_feeds(folder: Path | None) -> ReadFeeds:
         look_beside(folder)
     files: list[FeedFile] = []
     problems: list[FeedError] = []
-    for path in _files(folder or _SHIPPED):
+    for path in files_of(folder):
         try:
             found = _load(path)
         except FeedError as problem:
@@ -119,7 +119,13 @@ def find_feed(feeds: Sequence[Feed], name: str) -> Feed:
     raise FeedError(f"feed {name!r}", "is not declared", f"Use one of: {names}")
 
 
-def _files(folder: Path) -> list[Path]:
+def files_of(folder: Path | None) -> list[Path]:
+    """The files of a folder that declare feeds; None: of those that ship.
+
+    Raises:
+        FeedError: the folder cannot be read, or has none.
+    """
+    folder = folder or _SHIPPED
     try:
         # Hidden ones are editors' and systems': locks, copies, what a Mac notes of each file.
         shown = (path for path in folder.iterdir() if not path.name.startswith("."))

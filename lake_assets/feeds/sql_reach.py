@@ -43,8 +43,8 @@ def unreachable(feed: Feed) -> Iterator[tuple[Loc, str]]:
                 why = _WHY.get(function, "runs any code of the JVM's")
                 yield loc, f"{function}() may not be used: it {why}"
             elif not _is_query(loc) and (found := _SUBQUERY.search(text)):
-                fact = f"`({found[1].lower()} …` reads other tables; an expression reads its row"
-                yield loc, f"{fact}, and a gold view with `sql` joins"
+                fact = f"`({found[1].lower()} …` reads other tables, and an expression its own row"
+                yield loc, f"{fact}: compute it in a gold view with `sql`, which joins"
 
 
 def _is_query(loc: Loc) -> bool:

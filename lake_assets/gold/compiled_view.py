@@ -14,8 +14,9 @@ from pyspark.sql import functions as F
 
 from lake_assets.errors import FeedError, first_line
 from lake_assets.gold.measures import CannotMergeError, Mergeable, mergeable
-from lake_assets.gold.parse_measures import call_of, split_exact
+from lake_assets.gold.parse_measures import call_of
 from lake_assets.gold.refresh_need import unmergeable
+from lake_assets.model.exact_measures import split_exact
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import STATE

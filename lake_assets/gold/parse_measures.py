@@ -8,17 +8,6 @@ from pyspark.sql import SparkSession
 from lake_assets.gold.measures import Call
 from lake_assets.spark.jvm import sql_parser
 
-_EXACT = "exact"
-
-
-def split_exact(sql: str) -> tuple[str, bool]:
-    """A measure's SQL without a leading `exact`, and whether there was one.
-
-    `exact median(x)` is no SQL, so no measure means something else by it.
-    """
-    first, *rest = sql.split(None, 1)
-    return (rest[0], True) if rest and first.lower() == _EXACT else (sql, False)
-
 
 def call_of(session: SparkSession, sql: str) -> Call | None:
     """The aggregate call that an SQL expression is; None if it is more than one, or something else.

@@ -196,7 +196,7 @@ def _refresh(
             )
         if around:
             around.ended(view, report)
-        reports.append(told_of_held(view, report, held))
+        reports.append(replace(told_of_held(view, report, held), view=view.name))
         held[view.name] = reports[-1].blocked
     reports = [report.with_seconds("session", warm.seconds) for report in reports]
     _log(warm, feed, reports)
@@ -238,6 +238,7 @@ def _nothing_new(view: GoldView, keys: Sequence[str], waiting: Mapping[str, str]
         refreshed=(),
         up_to_date=tuple((scope, view.name) for scope in scopes if scope not in waiting),
         blocked={scope: waiting[scope] for scope in scopes if scope in waiting},
+        view=view.name,
     )
 
 

@@ -127,7 +127,7 @@ def compute(session: SparkSession, query: SqlViewQuery, source: SqlViewInput) ->
     others = {each: name for each, name in names.items() if not each.is_plain}
     with _told(query, source):
         rows = own.sql(with_names(str(view.sql), others))
-        schema = _schema_of(query, rows)
+        schema = stored_columns(_thing(query), rows)
         plan = WritePlan(
             store=query.lake,
             targets=(Target(folder=log_of(query.lake, source.table).folder, layout=view.name),),
@@ -141,20 +141,24 @@ def compute(session: SparkSession, query: SqlViewQuery, source: SqlViewInput) ->
     return SqlViewResult(source=source, schema=schema, plan=plan, left=left)
 
 
-def _schema_of(query: SqlViewQuery, rows: DataFrame) -> pa.Schema:
-    """The columns of the view's table."""
+def stored_columns(thing: str, rows: DataFrame) -> pa.Schema:
+    """The columns of the table of a view's rows; `thing` is what errors call the view.
+
+    Raises:
+        FeedError: a table cannot have them.
+    """
     twice = [name for name, n in Counter(c.lower() for c in rows.columns).items() if n > 1]
     if twice:
-        raise _bad(query, f"has two columns called {twice[0]}", "Rename one with `as`")
+        raise FeedError(thing, f"has two columns called {twice[0]}", "Rename one with `as`")
     for name in rows.columns:
         if set(name) & _NEVER_IN_A_NAME or name.startswith("#"):
             fact = f"has a column {name!r}, and a table cannot have such a name"
-            raise _bad(query, fact, "Write `as` and a name after it")
+            raise FeedError(thing, fact, "Write `as` and a name after it")
     for field in rows.schema.fields:
         if not _is_storable(field.dataType):
             kind = field.dataType.simpleString()
             fact = f"has a column {field.name!r} of type {kind}, which a table cannot have"
-            raise _bad(query, fact, "Cast it to another type")
+            raise FeedError(thing, fact, "Cast it to another type")
     return arrow_schema(rows.schema)
 
 
@@ -191,4 +195,8 @@ def _columns(rows: SourceRows) -> str:
 
 
 def _bad(query: SqlViewQuery, fact: str, next_step: str) -> FeedError:
-    return FeedError(f"gold view {query.view.name!r} of feed {query.feed.feed!r}", fact, next_step)
+    return FeedError(_thing(query), fact, next_step)
+
+
+def _thing(query: SqlViewQuery) -> str:
+    return f"gold view {query.view.name!r} of feed {query.feed.feed!r}"

@@ -19,7 +19,6 @@ from lake_assets.delta.table_log import log_of
 from lake_assets.delta.table_paths import data_file
 from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.gold.compiled_view import compiled_view_of
-from lake_assets.gold.parse_measures import split_exact
 from lake_assets.gold.view_expectations import (
     GoldJudge,
     ensure_none_fails,
@@ -28,6 +27,7 @@ from lake_assets.gold.view_expectations import (
     unviolated,
 )
 from lake_assets.gold.windows import LateRows, Range, believed_sql, late_rows, micros_of, start_sql
+from lake_assets.model.exact_measures import split_exact
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import WINDOW_END, WINDOW_START, GoldView, Windows
 from lake_assets.model.reports import Judged

@@ -182,6 +182,9 @@ class RefreshReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """By phase: `session`, `plan`, `job`, `commit`."""
 
+    view: str = ""
+    """Which view, of a report of one; also where nothing was refreshed."""
+
     def with_seconds(self, phase: str, seconds: float) -> Self:
         """The same report with one more phase."""
         return replace(self, seconds={phase: seconds, **self.seconds})

@@ -1,5 +1,6 @@
 """Writing the files of a new project, none of them over one that is there."""
 
+import json
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -7,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from lake_assets.errors import SettingsError
+from lake_assets.feeds.json_schema import feed_schema
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -22,6 +24,12 @@ _FILES = {
     "workspace.yaml": "workspace.yaml",
 }
 """By name in a project, the file here: under names that no tool takes for its own."""
+
+_SCHEMA = "feed.schema.json"
+"""What may be in a feed; `lake-assets schema feed --output` makes it anew for another release."""
+
+_EDITORS = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
+"""The first line of a feed, by which editors know its schema."""
 
 _VERSION, _NAME = "{{version}}", "{{name}}"
 
@@ -78,8 +86,10 @@ def _contents(name: str) -> Mapping[str, str]:
     # The wheel's, or the repository's where this is a clone.
     places = (_PACKAGE / "dagster.yaml", _PACKAGE.parent / "dagster.yaml")
     instance = next(path for path in places if path.exists())
+    games = (_PACKAGE / "feeds" / "games.yaml").read_text(encoding="utf-8")
     return {
         **filled,
         "dagster.yaml": instance.read_text(encoding="utf-8"),
-        "feeds/games.yaml": (_PACKAGE / "feeds" / "games.yaml").read_text(encoding="utf-8"),
+        "feeds/games.yaml": f"{_EDITORS}{games}",
+        _SCHEMA: f"{json.dumps(feed_schema(), indent=2)}\n",
     }

@@ -40,6 +40,7 @@ from lake_assets.services.postgres_findings import look_at_postgres_sources
 from lake_assets.services.sink_findings import look_at_sinks
 from lake_assets.services.subject_findings import look_at_subjects
 from lake_assets.services.topic_findings import look_at_topics
+from lake_assets.settings.load import unknown_variables
 from lake_assets.settings.schema import Settings
 from lake_assets.sources.kafka.topics import check_broker
 from lake_assets.state.binding import Bound, Refuse
@@ -60,6 +61,7 @@ _ANSWER_S = 5.0
 
 def examine(settings: Settings) -> Iterator[Finding]:
     """Look at Java, jars, services, the lake's folders and disk, the cheapest first."""
+    yield from map(_unknown, unknown_variables())
     yield _java(settings)
     yield from (_jars(group, settings) for group in groups_of(settings))
     yield from _class_archive(settings)
@@ -74,6 +76,12 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from look_at_postgres_sources(settings)
     yield from look_at_kinesis_sources(settings)
     yield from look_at_sinks(settings)
+
+
+def _unknown(problem: SettingsError) -> Finding:
+    return Finding(
+        thing=problem.thing, health=Health.BROKEN, fact=problem.fact, fix=problem.next_step
+    )
 
 
 def _java(settings: Settings) -> Finding:

@@ -105,3 +105,18 @@ def alert_complaint(field: str, value: Any, before: Mapping[str, Any]) -> str | 
     if bool(value) != bool(before.get(partner[field])):
         return f"and {partner[field]} go together: set both or none"
     return mail_complaint(value) if value and field != "smtp_password" else None
+
+
+_MEMORY = re.compile(r"([0-9]{1,12})([kmgt])b?", re.IGNORECASE)
+
+_LEAST_MEMORY = 450 * 1024 * 1024
+"""Bytes of heap below which Spark refuses to start."""
+
+
+def memory_complaint(text: str) -> str | None:
+    """What is wrong with the heap of a Java, as Spark takes it, or None."""
+    match = _MEMORY.fullmatch(text)
+    if match is None:
+        return "is no size: write 512m or 2g"
+    size = int(match[1]) * 1024 ** ("kmgt".index(match[2].lower()) + 1)
+    return None if size >= _LEAST_MEMORY else "is too little: Spark starts with 450m or more"

@@ -12,7 +12,7 @@ import signal
 import stat
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -43,18 +43,6 @@ def value_of(variables: Mapping[str, str], name: str) -> str | None:
     if given[0].endswith(_FILE):
         return _text(given[0], _content(given[0], Path(variables[given[0]])))
     return _text(given[0], _answer(given[0], variables[given[0]], time.monotonic() // _KEPT_S))
-
-
-def direct_values(variables: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The variables, as if each of these held its value itself; raises as `value_of`."""
-    direct = dict(variables)
-    for name in names:
-        value = value_of(variables, name)
-        for indirect in (name + _FILE, name + _COMMAND):
-            direct.pop(indirect, None)
-        if value is not None:
-            direct[name] = value
-    return direct
 
 
 def _text(variable: str, content: bytes) -> str:

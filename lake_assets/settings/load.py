@@ -8,118 +8,99 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, SecretStr, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
-from pydantic_settings import SettingsError as UnreadableError
 
 from lake_assets.errors import SettingsError
+from lake_assets.settings.complaints import complaints_of
 from lake_assets.settings.folders import ensure_apart, whole_place
-from lake_assets.settings.group import Group
-from lake_assets.settings.indirect import direct_values, value_of
+from lake_assets.settings.indirect import value_of
 from lake_assets.settings.schema import Settings
+from lake_assets.settings.several import together
+from lake_assets.settings.variables import (
+    PREFIX,
+    fields_by_variable,
+    read,
+    unknown,
+    words_of_unknown,
+)
 
 _G = TypeVar("_G", bound=BaseModel)
 
-_PREFIX = "LAKE_ASSETS_"
-
 _environment_lock = threading.RLock()
-
-_JSON = {
-    "kafka": "options",
-    "spark": "conf",
-    "backup": "options",
-    "storage": "options",
-    "catalog": "options",
-}
-"""By group, the field that is a JSON object."""
-
-
-class _Environment(Settings, BaseSettings):
-    model_config = SettingsConfigDict(
-        env_prefix=_PREFIX,
-        env_nested_delimiter="_",
-        env_nested_max_split=1,
-        extra="ignore",
-        frozen=True,
-    )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, then the environment; pydantic's own way to files knows other names."""
-        del settings_cls, dotenv_settings, file_secret_settings
-        assert isinstance(env_settings, EnvSettingsSource)  # noqa: S101 - pydantic's promise
-        # It has their names in lower case, whatever case they were set in.
-        given = {name.upper(): value or "" for name, value in env_settings.env_vars.items()}
-        direct = direct_values(given, variables())
-        env_settings.env_vars = {name.lower(): value for name, value in direct.items()}
-        return init_settings, env_settings
 
 
 def variables() -> tuple[str, ...]:
     """The names of all settings' variables."""
-    names = []
-    for name, field in Settings.model_fields.items():
-        group = field.annotation
-        if isinstance(group, type) and issubclass(group, Group):
-            names += [f"{_PREFIX}{name}_{inner}".upper() for inner in group.model_fields]
-        else:
-            names.append(f"{_PREFIX}{name}".upper())
-    return tuple(names)
+    return tuple(fields_by_variable())
+
+
+def unknown_variables() -> list[SettingsError]:
+    """A complaint for each variable that looks like a setting's and is none."""
+    return [words_of_unknown(name, near) for name, near in unknown(os.environ).items()]
+
+
+def origins() -> dict[str, str]:
+    """By variable of a setting that is set, the variable that says its value."""
+    return read(os.environ).origins
 
 
 def load_settings(
-    *, home: Path | None = None, lake: Path | None = None, is_temporary: bool = False
+    *,
+    home: Path | None = None,
+    lake: Path | None = None,
+    feeds: Path | None = None,
+    is_temporary: bool = False,
+    over: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Settings:
     """Read settings from the environment; arguments win. Paths come back absolute.
 
     Args:
         home: in place of the one that is set.
         lake: likewise.
+        feeds: likewise.
         is_temporary: whether the lake is nobody's before and after, so that its state lies in it,
             and not where that of another lake is.
+        over: by group, fields that go before the environment's.
 
     Raises:
-        SettingsError: a variable's value does not fit its field.
+        SettingsError: values do not fit; it tells of all of them.
     """
-    given = {name: path for name, path in (("home", home), ("lake", lake)) if path is not None}
-    try:
-        environment = _Environment(**given, **({"state": None} if is_temporary else {}))  # type: ignore[arg-type]
-    except UnreadableError as problem:
-        group = next((name for name in _JSON if f'"{name}"' in str(problem)), "")
-        variable = f"{_PREFIX}{group}_{_JSON.get(group, '')}".upper()
-        # The cause quotes nothing, but it holds the text, which may be a secret.
-        raise SettingsError(variable, "is no JSON object", "Correct or unset it") from None
-    except ValidationError as problem:
-        first = problem.errors()[0]
-        # A part behind the field is a key of its JSON.
-        variable = _PREFIX + "_".join(str(part) for part in first["loc"][:2]).upper()
-        fact = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(variable, fact, "Correct or unset the variable") from problem
-    fields = {name: getattr(environment, name) for name in Settings.model_fields}
-    for name in ("home", "lake", "state", "feeds"):
-        if fields[name] is not None:
-            fields[name] = whole_place(name, fields[name], is_option=name in given)
-    for name in ("runtime", "registry", "spark"):
-        fields[name] = _with_absolute_paths(fields[name])
-    settings = Settings(**fields)
+    places = {"home": home, "lake": lake, "feeds": feeds}
+    options = {name: path for name, path in places.items() if path is not None}
+    given = read(os.environ)
+    values = {**given.values, **options, **({"state": None} if is_temporary else {})}
+    for group, fields in (over or {}).items():
+        values[group] = {**values.get(group, {}), **fields}
+    settings, errors = _validated(values, options, given.errors)
+    if settings is None:
+        raise together(errors)
     ensure_apart(settings)
     return settings
+
+
+def _validated(
+    values: Mapping[str, Any], options: Collection[str], errors: Sequence[SettingsError]
+) -> tuple[Settings | None, list[SettingsError]]:
+    """The settings, or all that is wrong with them."""
+    found = [*errors]
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as problem:
+        return None, [*found, *complaints_of(problem, Settings, PREFIX)]
+    fields = {name: getattr(settings, name) for name in Settings.model_fields}
+    for name in ("home", "lake", "state", "feeds"):
+        if fields[name] is not None:
+            try:
+                fields[name] = whole_place(name, fields[name], is_option=name in options)
+            except SettingsError as problem:
+                found.append(problem)
+    for name in ("runtime", "registry", "spark"):
+        fields[name] = _with_absolute_paths(fields[name])
+    return (None, found) if found else (Settings(**fields), [])
 
 
 def _with_absolute_paths(group: _G) -> _G:
@@ -226,14 +207,14 @@ def child_environment(
     """The environment that makes a child process load the same `settings`, secrets included."""
     # Settings heed a variable's name in any case.
     given = (base or os.environ).items()
-    environment = {k: v for k, v in given if not k.upper().startswith(_PREFIX)}
+    environment = {k: v for k, v in given if not k.upper().startswith(PREFIX)}
     dump = settings.model_dump(exclude_none=True, exclude_defaults=True)
     for name, value in dump.items():
         if not isinstance(value, dict):
-            environment[_PREFIX + name.upper()] = _text(value)
+            environment[PREFIX + name.upper()] = _text(value)
             continue
         for field, inner in value.items():
-            environment[f"{_PREFIX}{name}_{field}".upper()] = _text(inner)
+            environment[f"{PREFIX}{name}_{field}".upper()] = _text(inner)
     return environment
 
 

@@ -109,9 +109,10 @@ class StreamSettings(Group):
     @classmethod
     def _is_a_size(cls, value: str) -> str:
         try:
-            parse_size(value, binary=True)
+            size = parse_size(value, binary=True)
         except InvalidSize as problem:
-            raise ValueError(f"{value!r} is no size; write 64m or 1g") from problem
+            raise ValueError("is no size: write 64m or 1g") from problem
+        refuse(None if size >= 1 else "must be a byte or more")
         return value
 
     @property

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
-from lake_assets.settings.group import Group
+from lake_assets.settings.checks import memory_complaint
+from lake_assets.settings.group import Group, refuse
 
 
 class SparkSettings(Group):
@@ -25,6 +26,12 @@ class SparkSettings(Group):
     driver_memory: str = "1g"
     """Heap of the driver's JVM. Below 700m a batch of 1,000,000 rows spills; above 2g the demo no
     longer keeps its 6 GB."""
+
+    @field_validator("driver_memory")
+    @classmethod
+    def _is_enough(cls, value: str) -> str:
+        refuse(memory_complaint(value))
+        return value
 
     conf: dict[str, SecretStr] = Field(default_factory=dict)
     """Further Spark properties, as JSON; they win over ours. Masked as Kafka's options are, but

@@ -1,10 +1,9 @@
 """Settings of upkeep: logs, maintenance, backups, Dagster's runs, and alerts to what is to come."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import NoDecode
 
 from lake_assets.settings.checks import (
     owners_complaint,
@@ -130,12 +129,12 @@ class DagsterSettings(Group):
     """Key of the resource by which steps reach this lake. Two lakes in one code location, or a
     lake beside another resource `lake`, need keys of their own."""
 
-    key_prefix: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    key_prefix: list[str] = Field(default_factory=list)
     """What the keys of all assets begin with, and names of jobs, schedules, sensors and ops, so
     that several lakes fit in one code location; in the environment with commas (`prod,eu`).
     Dagster takes assets for others once it changes."""
 
-    owners: Annotated[list[str], NoDecode] = Field(default_factory=lambda: ["team:lake"])
+    owners: list[str] = Field(default_factory=lambda: ["team:lake"])
     """Who is named as owner of each asset: `team:…` or e-mail addresses; in the environment with
     commas. Empty, nobody is."""
 

@@ -32,7 +32,7 @@ def bronze_names(origin: OriginColumns) -> tuple[str, ...]:
 def as_in_silver(batch: pa.RecordBatch, origin: OriginColumns) -> list[pa.Array]:
     """What bronze's rows have in `silver_origin`'s columns, in their order."""
     made = []
-    for field, name in zip(_of_source(origin), _in_bronze(origin).values(), strict=True):
+    for field, name in zip(_of_source(origin), columns_in_bronze(origin).values(), strict=True):
         if name is None:  # a source without partitions is one, and one may not tell its time
             missing = None if field.name == origin.in_silver.time else 0
             made.append(pa.repeat(pa.scalar(missing, field.type), batch.num_rows))
@@ -41,8 +41,11 @@ def as_in_silver(batch: pa.RecordBatch, origin: OriginColumns) -> list[pa.Array]
     return [*made, *_named_feed(origin, batch.num_rows)]
 
 
-def _in_bronze(origin: OriginColumns) -> dict[str, str | None]:
-    """By column of `_of_source`, in their order, that of bronze; None where there is none."""
+def columns_in_bronze(origin: OriginColumns) -> dict[str, str | None]:
+    """By column of silver that says where a row came from, in their order, that of bronze.
+
+    None where there is none. Which feed a row is of, bronze has no column of.
+    """
     silver, parts = origin.in_silver, ("name", "partition", "offset", "time")
     own = {getattr(silver, part): getattr(origin, part) for part in parts}
     named = {name: bronze for name, bronze in own.items() if name}
@@ -125,7 +128,7 @@ def quarantine_of_feed(feed: Feed) -> pa.Schema:
 def quarantine_sources(origin: OriginColumns, *, keeps_headers: bool = False) -> tuple[str, ...]:
     """Columns of the decoded rows that become `quarantine_schema`, in the same order."""
     own = (KEPT_HEADERS,) if keeps_headers else ()
-    names = [name for name, bronze in _in_bronze(origin).items() if bronze]
+    names = [name for name, bronze in columns_in_bronze(origin).items() if bronze]
     return (VALUE, *names, REASON, DETAIL, REFUSED_AT, *own)
 
 

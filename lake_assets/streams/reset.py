@@ -44,6 +44,21 @@ def ensure_alone(lake: Store, feed: Feed) -> None:
         )
 
 
+def ensure_resettable(feed: Feed) -> None:
+    """Refuse to drop what is protected.
+
+    Raises:
+        FeedError: the feed is, which is the default.
+    """
+    if feed.reset is Reset.PROTECTED:
+        raise FeedError(
+            f"{bronze_of(feed.feed).name}",
+            f"is protected, since {feed.source.declared.system} may have forgotten what is in it",
+            f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
+            "derive silver again without dropping anything, run `lake-assets rebuild silver`",
+        )
+
+
 def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
     """Delete a feed's tables, checkpoints and journals; the streams then read its source again.
 
@@ -58,13 +73,7 @@ def reset_bronze(settings: Settings, feed: Feed) -> list[TableRef]:
         FeedError: the feed is protected, which is the default, or silver has rows of others, too.
         StreamsLockedError: the streams run.
     """
-    if feed.reset is Reset.PROTECTED:
-        raise FeedError(
-            f"{bronze_of(feed.feed).name}",
-            f"is protected, since {feed.source.declared.system} may have forgotten what is in it",
-            f"To drop it all the same, write `reset: {Reset.ALLOWED}` into the feed's file; to "
-            "derive silver again without dropping anything, run `lake-assets rebuild silver`",
-        )
+    ensure_resettable(feed)
     ensure_bound(settings)
     state_dir, lake = settings.state_dir, lake_of(settings)
     ensure_alone(lake, feed)

@@ -38,4 +38,4 @@ def test_dead_letters_are_told_with_the_command_that_sends_them_again():
     (problem,) = problems(new_letters=1200, letters_since=NOW - 60)
     assert (problem.kind, problem.since) == (Kind.DEAD_LETTERS, NOW - 60)
     assert "1,200 rows" in problem.details
-    assert "`lake-assets redeliver api`" in problem.details
+    assert "`lake-assets redeliver --sink api`" in problem.details

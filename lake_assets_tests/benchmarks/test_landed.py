@@ -1,8 +1,10 @@
+import os
+
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from benchmarks.landed import added_by, commits_of, files_below, landed, tables_of
+from benchmarks.landed import added_by, commits_of, files_below, landed, tables_of, written_between
 
 
 @pytest.fixture
@@ -38,6 +40,17 @@ def test_a_compaction_adds_no_rows(table):
 def test_files_of_all_tables_below_a_folder_are_counted(tmp_path):
     write_deltalake(tmp_path / "deep" / "gold", pa.table({"n": [1]}))
     assert files_below(tmp_path) == 3
+
+
+@pytest.mark.usefixtures("table")
+def test_what_came_in_a_time_is_told_without_what_was_only_moved(tmp_path):
+    first, second = commits_of(tmp_path / "silver_uno")
+    os.utime(first, (1_000, 1_000))
+    os.utime(second, (2_000, 2_000))
+    DeltaTable(tmp_path / "silver_uno").optimize.compact()
+    found = written_between(tmp_path, 1_500, 2_500)
+    assert (found.commits, found.files) == (1, 1)
+    assert written_between(tmp_path, 1_500, 2**40).files == 1
 
 
 def test_each_game_has_a_table(tmp_path):

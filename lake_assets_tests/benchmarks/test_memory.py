@@ -1,8 +1,9 @@
+import os
 import subprocess
 import sys
 import time
 
-from benchmarks.memory import watch
+from benchmarks.memory import held_by, watch
 
 _HOLDS = """
 import subprocess, sys, time
@@ -36,3 +37,7 @@ def test_what_takes_too_long_is_not_watched_to_its_end(tmp_path):
         process.kill()
     assert not found.is_whole
     assert time.monotonic() - began < 30
+
+
+def test_what_is_held_now_is_of_this_process_too():
+    assert held_by(os.getpid()) > 10_000_000

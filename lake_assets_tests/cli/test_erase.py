@@ -9,7 +9,7 @@ from lake_assets_tests.commandline import sparkless_here
 @pytest.fixture
 def erase(settings):
     def go(*words):
-        done = sparkless_here(settings, "erase", *words)
+        done = sparkless_here(settings, "erase", "--yes", *words)
         return done.returncode, done.stdout, done.stderr
 
     return go
@@ -21,14 +21,14 @@ def test_nobody_is_erased_from_an_empty_lake_and_that_is_proved(erase, tmp_path)
     values.write_text(f"{ann}\n{bob}\n")
     code, out, err = erase("--column", "gamer_id", "--values", str(values), "--json")
     assert code == 0, err
-    told = json.loads(out.splitlines()[-1])
+    told = json.loads(out.splitlines()[-1])["result"]
     (one,) = told["erasures"]
     assert (one["state"], one["is_proved"]) == ("done", True)
     assert (told["rows"], told["left"], told["proof"]["found"]) == ({}, [], [])
     assert any("game-stream" in copy["what"] for copy in told["copies"])
     assert str(ann) not in out + err
     code, out, _ = erase("--list", "--json")
-    (listed,) = json.loads(out.splitlines()[-1])
+    (listed,) = json.loads(out.splitlines()[-1])["result"]
     assert (code, listed["id"], listed["column"]) == (0, one["id"], "gamer_id")
     assert "gamer_id" in erase("--list")[1]
 
@@ -55,6 +55,6 @@ def test_the_table_of_requests_is_made_where_there_is_none(erase, settings):
 )
 def test_what_is_not_to_be_done_is_said_and_nothing_is_noted(erase, settings, words, complaint):
     code, _, err = erase(*words)
-    assert code == 1
+    assert code == (2 if "an erasure: is of" in err else 1)
     assert complaint in err
     assert not (settings.lake_dir / "_erasures" / "ledger.json").exists()

@@ -1,4 +1,3 @@
-import json
 import signal
 import subprocess
 
@@ -6,7 +5,7 @@ import pytest
 
 from lake_assets.runtime.command_line import command_line
 from lake_assets.settings.load import child_environment
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import result_of, sparkless_here
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 from lake_assets_tests.export.topics import counted, fill, numbers, range_of
@@ -32,7 +31,7 @@ def test_what_was_done_is_a_table_or_an_object_of_json(topic, connected, tmp_pat
     topic.delete_rows(0, before=6)
     again = sparkless_here(connected, *arguments, "--allow-gaps", "--json", "--rows-per-file", "1")
     assert again.returncode == 0, again.stderr
-    found = json.loads(again.stdout.splitlines()[-1])
+    found = result_of(again)
     assert (found["topic"], found["rows"], found["is_whole"]) == (topic.name, 2, True)
     assert found["partitions"][0] == {
         "partition": 0,
@@ -66,14 +65,15 @@ def test_a_command_that_is_told_to_end_ends_well_and_the_next_goes_on(topic, con
     with subprocess.Popen(  # noqa: S603 - our own command line
         command_line(*arguments, "--rows-per-file", "5"),
         env=child_environment(connected),
-        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         text=True,
     ) as process:
         wait_for(lambda: any(folder.glob("*.jsonl")), "the first file", within_s=60)
         process.send_signal(signal.SIGTERM)
-        printed, _ = process.communicate(timeout=60)
+        _, printed = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert printed.endswith("stopped before the end; run again to go on\n")
+    assert printed.endswith("stopped before the end. Run it again to go on\n")
     assert len(counted(folder)) < 20_000
     sparkless_here(connected, *arguments)
     assert counted(folder) == range_of(0, 20_000)

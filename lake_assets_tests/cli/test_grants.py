@@ -1,10 +1,8 @@
-import json
-
 import pytest
 
 from lake_assets_tests.catalog.conftest import of_unity, unity, unity_server
 from lake_assets_tests.catalog.lakes import fill
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import result_of, sparkless_here
 
 __all__ = ["of_unity", "unity", "unity_server"]
 
@@ -28,7 +26,7 @@ def lake(of_unity, tmp_path):
 
 
 def test_what_is_declared_is_shown_without_asking_anybody(lake, unity):
-    shown = json.loads(sparkless_here(lake, "grants", "show", "--json").stdout)
+    shown = result_of(sparkless_here(lake, "grants", "show", "--json"))
     assert shown == {"analysts": ["lake_silver.silver_uno_events"]}
     assert "analysts" in sparkless_here(lake, "grants", "show").stdout
     assert unity.asked() == []
@@ -59,7 +57,7 @@ def test_verify_ends_with_one_until_the_catalogue_is_as_declared(lake):
     synced = sparkless_here(lake, "catalog", "sync")
     assert "grant lake_silver.silver_uno_events: analysts" in synced.stdout
     done = sparkless_here(lake, "grants", "verify", "--json")
-    assert (done.returncode, json.loads(done.stdout)) == (
+    assert (done.returncode, result_of(done)) == (
         0,
         [
             {

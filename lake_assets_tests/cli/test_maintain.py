@@ -1,6 +1,4 @@
-import json
-
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import result_of, sparkless_here
 from lake_assets_tests.maintenance.lakes import WrittenLake
 from lake_assets_tests.sample import silver_of
 
@@ -23,7 +21,7 @@ def test_it_says_what_it_would_do_and_what_it_did(settings):
     assert "what would be done" in would.stdout
     assert len(lake.data(POKER)) == 20
     did = sparkless_here(settings, "maintain", "--key", "poker", "--json")
-    (upkeep,) = json.loads(did.stdout.splitlines()[-1])
+    (upkeep,) = result_of(did)
     told = {name: upkeep[name] for name in ("table", "layer", "joined", "into", "deleted", "notes")}
     assert told == {
         "table": POKER.name,

@@ -31,7 +31,9 @@ def fed(connected, topic) -> Settings:
 
 @pytest.mark.kafka
 def test_events_go_to_the_feeds_topic(fed, services, topic):
-    done = lake_assets(fed, "produce", "--feed", "mine", "--events", "500", "--games", "a, b")
+    done = lake_assets(
+        fed, "produce", "--feed", "mine", "--events", "500", "--key", "a", "--key", "b"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"500 events to topic {topic} in ")
     assert sum(end_offsets(services, topic).values()) == 500
@@ -39,7 +41,7 @@ def test_events_go_to_the_feeds_topic(fed, services, topic):
 
 @pytest.mark.kafka
 def test_ctrl_c_ends_an_endless_run_and_delivers(fed, services, topic):
-    arguments = ["--feed", "mine", "--rate", "100", "--games", "a"]
+    arguments = ["--feed", "mine", "--rate", "100", "--key", "a"]
     with subprocess.Popen(  # noqa: S603 our own command line
         command_line("produce", *arguments),
         env=child_environment(fed),
@@ -67,20 +69,20 @@ def _has_rows(services, topic) -> bool:
 def test_a_feed_without_keys_needs_games(fed):
     done = lake_assets(fed, "produce", "--feed", "mine")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Name some with --keys" in done.stderr
+    assert "Name some with --key" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--games", "a,../x"], "error: --keys: '../x' cannot name a table."),
-        (["--games", ""], "error: --keys: '' cannot name a table."),
+        (["--key", "a", "--key", "../x"], "error: --key: '../x' cannot name a table."),
+        (["--key", ""], "error: --key: '' cannot name a table."),
         (["--feed", "nope"], "error: feed 'nope': is not declared. Use one of: games"),
         (["--events", "1"], "error: embedded"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(settings, arguments, problem):
     done = sparkless_here(settings, "produce", *arguments)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2 if "--key" in problem else 1, "")
     assert done.stderr.startswith(problem)
     assert len(done.stderr.splitlines()) == 1

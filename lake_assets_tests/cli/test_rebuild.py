@@ -15,6 +15,6 @@ def test_files_of_the_archive_are_told_not_to_be_read_again(settings, tmp_path):
     text |= {"payload": {"json": {"schema": "bpm int"}}}
     (folder.root / "beats.yaml").write_text(yaml.safe_dump(text))
     mine = settings.model_copy(update={"feeds": folder.root, "home": folder.root})
-    told = sparkless_here(mine, "rebuild", "bronze").stdout
+    told = sparkless_here(mine, "rebuild", "bronze", "--yes").stdout
     assert told.startswith("1 tables dropped; `lake-assets stream` reads files")
     assert "none that is in /done: move back what is to be read again" in told

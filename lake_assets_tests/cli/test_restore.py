@@ -1,11 +1,7 @@
-import io
-import json
-import sys
-
 import pytest
 
 from lake_assets_tests.backup.lakes import UNO, BatchedLake
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import in_a_terminal, result_of, sparkless_here
 
 
 @pytest.fixture
@@ -22,25 +18,41 @@ def put_back(lake, *options):
     return sparkless_here(lake.settings, "restore", "--table", UNO.relative, *options)
 
 
-def test_what_follows_is_told_and_asked_for(lake, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
-    done = put_back(lake, "--version", "1")
-    assert done.returncode == 1
-    said = " ".join(done.stderr.split())
+def test_what_follows_is_told_and_asked_for_in_a_terminal(lake):
+    words = ("restore", "--table", UNO.relative, "--version", "1")
+    code, said = in_a_terminal(lake.settings, *words, typed="n\n")
+    assert code == 1
+    said = " ".join(said.split())
     assert f"{UNO.relative}: version 3 (3 rows) becomes what 1 was (1 rows)" in said
     assert "stay away, from gold as well, until `lake-assets rebuild silver --key uno`" in said
     assert "Go on?" in said
     assert lake.version(UNO) == 3
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    assert put_back(lake, "--version", "1").returncode == 0
+    code, said = in_a_terminal(lake.settings, *words, typed="y\n")
+    assert code == 0, said
     assert len(lake.numbers(UNO)) == 1
+
+
+def test_without_a_terminal_nobody_is_asked_and_nothing_done(lake):
+    done = put_back(lake, "--version", "1")
+    assert done.returncode == 2
+    assert "--yes: is needed, since there is no terminal to ask in" in done.stderr
+    looked = put_back(lake, "--version", "1", "--dry-run")
+    assert (looked.returncode, looked.stdout) == (0, "nothing was changed\n")
+    assert "version 3 (3 rows) becomes what 1 was (1 rows)" in looked.stderr
+    assert lake.version(UNO) == 3
 
 
 def test_it_need_not_be_asked_for(lake):
     done = put_back(lake, "--version", "1", "--yes")
     assert done.stdout == f"{UNO.relative} is what it was in version 1 again\n"
-    again = json.loads(put_back(lake, "--version", "1", "--yes", "--json").stdout)
-    assert again == {"table": UNO.relative, "version": 1, "rows": 1, "changed": False}
+    again = result_of(put_back(lake, "--version", "1", "--yes", "--json"))
+    assert again == {
+        "table": UNO.relative,
+        "version": 1,
+        "rows": 1,
+        "changed": False,
+        "is_dry_run": False,
+    }
 
 
 def test_a_time_may_be_named(lake):
@@ -64,4 +76,4 @@ def test_a_time_may_be_named(lake):
 )
 def test_what_does_not_go_together_is_refused(settings, options, reason):
     done = sparkless_here(settings, "restore", *options)
-    assert (done.returncode, reason in " ".join(done.stderr.split())) == (1, True)
+    assert (done.returncode, reason in " ".join(done.stderr.split())) == (2, True)

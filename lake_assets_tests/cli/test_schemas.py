@@ -42,7 +42,7 @@ def test_each_change_is_a_line_with_its_time_and_why(lake, monkeypatch):
     monkeypatch.setattr(stdout, "width", 160)
     rows = [
         [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in shown(lake, "games").splitlines()
+        for line in shown(lake, "--feed", "games").splitlines()
         if line.startswith("│")
     ]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row[0]) for row in rows)
@@ -55,7 +55,7 @@ def test_each_change_is_a_line_with_its_time_and_why(lake, monkeypatch):
 
 
 def test_of_a_key_its_own_changes_are_shown_and_the_versions(lake):
-    told = json.loads(shown(lake, "games", "--key", "uno", "--json"))
+    told = json.loads(shown(lake, "--feed", "games", "--key", "uno", "--json"))["result"]
     assert [(e["key"], e["column"], e["type"], e["before"], e["why"]) for e in told] == [
         (None, None, None, None, "registry"),
         ("uno", "a", "int", None, "inferred"),
@@ -67,19 +67,22 @@ def test_of_a_key_its_own_changes_are_shown_and_the_versions(lake):
 
 def test_the_command_changes_nothing(lake):
     before = sorted((p, p.stat().st_mtime_ns) for p in lake.lake_dir.rglob("*"))
-    shown(lake, "games")
+    shown(lake, "--feed", "games")
     assert sorted((p, p.stat().st_mtime_ns) for p in lake.lake_dir.rglob("*")) == before
 
 
 def test_before_the_first_start_there_is_nothing(settings):
     assert "nothing is kept of feed games yet" in shown(settings)
-    assert json.loads(shown(settings, "--json")) == []
+    assert json.loads(shown(settings, "--json"))["result"] == []
     assert not settings.lake_dir.exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
-    [(["moves"], "feed 'moves': is not declared"), (["games", "--key", "whist"], "whist")],
+    [
+        (["--feed", "moves"], "feed 'moves': is not declared"),
+        (["--feed", "games", "--key", "whist"], "whist"),
+    ],
 )
 def test_what_is_not_there_is_named(lake, arguments, problem):
     done = sparkless_here(lake, "schemas", *arguments)

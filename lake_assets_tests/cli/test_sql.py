@@ -39,11 +39,11 @@ def test_a_table_shows_so_many_rows_and_says_that_there_are_more(settings):
 def test_json_and_csv_go_to_standard_output(lake):
     sql = "select 1 as n, 'x' as s from silver_uno_events"
     assert sparkless_here(lake, "sql", sql, "--format", "csv").stdout == 'n,s\n1,"x"\n'
-    done = sparkless_here(lake, "sql", sql, "--format", "json")
+    done = sparkless_here(lake, "sql", sql, "--format", "jsonl")
     assert json.loads(done.stdout) == {"n": 1, "s": "x"}
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "table"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "table"])
 def test_a_file_is_there_whole_or_as_it_was(settings, tmp_path, kind):
     file = tmp_path / f"out.{kind}"
     file.write_text("before")
@@ -85,7 +85,7 @@ def test_an_output_that_cannot_be_is_told_in_a_line(lake, arguments, told):
     assert (done.returncode, told in done.stderr, done.stderr.count("\n")) == (1, True, 1)
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_a_query_that_fails_late_is_no_fault_of_its_output(lake, tmp_path, kind):
     query = "select (case when i = 400000 then 'x' else '1' end)::int c from range(500000) r(i)"
     file = tmp_path / "x"

@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import bronze_of
 from lake_assets.streams.overview import TableOverview
 from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import result_of, sparkless_here
 from lake_assets_tests.sample import silver_of
 
 
@@ -20,7 +19,7 @@ def test_an_empty_lake_says_what_to_do(settings):
 
 
 def test_an_empty_lake_is_an_empty_list_as_json(settings):
-    assert json.loads(sparkless_here(settings, "tables", "--json").stdout) == []
+    assert result_of(sparkless_here(settings, "tables", "--json")) == []
 
 
 def test_a_table_is_shown_with_its_size_and_lag():
@@ -93,7 +92,7 @@ def test_what_tables_held_then_is_shown(settings):
     lake.demux(UNO, FISH)
     lake.demux(UNO)
     lake.committer.close()
-    told = json.loads(sparkless_here(settings, "tables", "--at", "1", "--json").stdout)
+    told = result_of(sparkless_here(settings, "tables", "--at", "1", "--json"))
     silver = [one for one in told if one["layer"] == "silver"]
     assert [(one["version"], one["newest"], one["rows"]) for one in silver] == [
         (1, 1, 1),
@@ -103,4 +102,4 @@ def test_what_tables_held_then_is_shown(settings):
     shown = sparkless_here(settings, "tables", "--at", now, "--feed", "games").stdout
     assert "versions stay readable for 1 h" in shown
     refused = sparkless_here(settings, "tables", "--at", "yesterday")
-    assert (refused.returncode, "Write it like 2026-11-24T12:00" in refused.stderr) == (1, True)
+    assert (refused.returncode, "Write it like 2026-11-24T12:00" in refused.stderr) == (2, True)

@@ -1,5 +1,4 @@
 import fcntl
-import json
 import os
 import pty
 import re
@@ -19,7 +18,7 @@ from lake_assets.settings.load import child_environment
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.streams.watch import Watch, waiting_status
 from lake_assets_tests.cli.test_lazy_commands import run
-from lake_assets_tests.commandline import COMMAND, sparkless_here
+from lake_assets_tests.commandline import COMMAND, answer_of, result_of, sparkless_here
 from lake_assets_tests.places import t
 from lake_assets_tests.sample import GAMES
 
@@ -63,7 +62,7 @@ def test_it_prints_once_what_streams_say(settings):
 def test_it_prints_json_for_programs(settings):
     with streams(settings):
         done = sparkless_here(settings, "top", "--json", "--every", "0.2")
-    found = json.loads(done.stdout)
+    found = result_of(done)
     (games,) = found["feeds"]
     assert games["ingest"]["lag_rows"] == 5
     assert found["views"][0]["view"] == "player_agg"
@@ -84,7 +83,7 @@ def test_without_streams_it_says_so_and_what_to_do(settings, option):
     assert done.returncode == 1
     assert "none run for the lake" in done.stderr
     assert "lake-assets stream" in done.stderr
-    assert done.stdout == ""
+    assert done.stdout == "" if option == "--once" else not answer_of(done)["ok"]
 
 
 def test_it_asks_where_it_is_told_to(settings, tmp_path):

@@ -1,4 +1,3 @@
-import json
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -8,7 +7,7 @@ from deltalake import write_deltalake
 
 from lake_assets.model.tables import bronze_of
 from lake_assets_tests.columns import BRONZE
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import result_of, sparkless_here
 from lake_assets_tests.sources.files.folders import Folder, read
 
 
@@ -33,7 +32,7 @@ def test_a_message_is_found_with_its_file(lake):
 
 
 def test_an_origin_in_one_word_is_the_same_as_json(lake):
-    found = json.loads(sparkless_here(lake, "trace", "game-stream/1/7", "--json").stdout)
+    found = result_of(sparkless_here(lake, "trace", "game-stream/1/7", "--json"))
     assert found["whereabouts"] == "bronze"
     assert (found["partition"], found["offset"]) == (1, 7)
     (place,) = found["places"]

@@ -62,7 +62,22 @@ def test_columns_lead_to_the_fields_of_bronzes_values(metadata, settings):
             dg.TableColumnDep(bronze, "value.gamer_id"),
         ],
         "one": [],
+        "_offset": [dg.TableColumnDep(bronze, "offset")],
     }
+
+
+def test_without_a_select_columns_lead_to_the_fields_of_their_names(metadata):
+    bronze = dg.AssetKey("bronze_games")
+    found = metadata(GAMES)["dagster/column_lineage"].value.deps_by_column
+    assert found == {
+        "game_name": [dg.TableColumnDep(bronze, "value.game_name")],
+        "gamer": [dg.TableColumnDep(bronze, "value.gamer")],
+        "one": [dg.TableColumnDep(bronze, "value.one")],
+        "_offset": [dg.TableColumnDep(bronze, "offset")],
+    }
+    by_code = GAMES.model_copy(update={"transform": "mine:make"})
+    found = metadata(by_code)["dagster/column_lineage"].value.deps_by_column
+    assert found == {"_offset": [dg.TableColumnDep(bronze, "offset")]}
 
 
 @pytest.mark.parametrize("feed", [GAMES, FEED])
@@ -70,7 +85,10 @@ def test_without_a_note_of_these_items_nothing_is_told(metadata, settings, feed)
     old = SelectNote(select=("*",), columns=COLUMNS)
     note_select(settings.state_dir, "games", old)
     assert set(described(metadata(feed)).values()) == {None}
-    assert "dagster/column_lineage" not in metadata(feed)
+    lineage = metadata(feed)["dagster/column_lineage"].value.deps_by_column
+    assert "value.device_id" not in {
+        one.column_name for columns in lineage.values() for one in columns
+    }
 
 
 def test_the_webservers_graphql_tells_both(metadata, settings, tmp_path):

@@ -8,6 +8,7 @@ from deltalake import write_deltalake
 
 from lake_assets.defs.checks import build as build_checks
 from lake_assets.defs.gold import build, former_schedule_names, run_tags, schedule_name
+from lake_assets.defs.hand_runs import gold_pool
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.processes import PROCESS
@@ -184,11 +185,12 @@ def test_a_range_run_tells_of_the_games_that_changed(execute, instance, settings
     write_silver(settings, "go_fish", ["a"])
     instance.add_dynamic_partitions(f"games_{lake}", ["uno", "chess", "go_fish"])
     everything = range_tags(["uno", "chess", "go_fish"])
-    assert execute(everything) == {"uno", "go_fish"}
+    scheduled = everything | {"dagster/schedule_name": f"{JOB}_schedule"}
+    assert execute(scheduled) == {"uno", "go_fish"}
     write_silver(settings, "uno", ["c"])
-    assert execute(everything) == {"uno"}
-    assert execute(everything) == set()
-    assert latest_metadata(instance, GOLD, "uno")["dagster/row_count"].value == 3
+    assert execute(scheduled) == {"uno"}
+    assert execute(scheduled) == set()
+    assert latest_metadata(instance, GOLD, "uno")["dagster/partition_row_count"].value == 3
     assert set(latest_ids(instance, GOLD, ["uno", "chess", "go_fish"])) == {"uno", "go_fish"}
     assert all(PROCESS in run.tags for run in instance.get_runs())
 
@@ -236,8 +238,54 @@ def test_gold_that_others_refreshed_is_told_of_once(execute, instance, settings,
     write_silver(settings, "uno", ["a"])
     refresh_views(settings, GAMES)
     instance.add_dynamic_partitions(f"games_{lake}", ["uno"])
-    assert execute({"dagster/partition": "uno"}) == {"uno"}
-    assert execute({"dagster/partition": "uno"}) == set()
+    scheduled = {"dagster/partition": "uno", "dagster/schedule_name": f"{JOB}_schedule"}
+    assert execute(scheduled) == {"uno"}
+    assert execute(scheduled) == set()
+
+
+@pytest.mark.spark
+def test_who_clicks_gets_an_answer_for_each_partition(settings, instance, lake):
+    """By Dagster's own job, as "Materialize" does it: no tag of ours, and no schedule."""
+    blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
+    feed = GAMES.model_copy(update={"expectations": (blocking,)})
+    keys = ("uno", "go_fish", "chess")
+    instance.add_dynamic_partitions(f"games_{lake}", keys)
+    for key in ("uno", "go_fish"):
+        write_silver(settings, key, ["a", "b"])
+    verdict = Verdict(key="go_fish", name=blocking.name, severity=Severity.WARN)
+    note_verdicts(settings.state_dir, "games", [verdict], datetime(2026, 1, 1, tzinfo=UTC))
+    own = dg.Definitions.merge(
+        build(settings, [feed]), dg.Definitions(executor=dg.in_process_executor)
+    )
+    job = own.resolve_implicit_global_asset_job_def()
+
+    def click(**config):
+        done = job.execute_in_process(
+            instance=instance,
+            tags=range_tags(keys),
+            run_config={"ops": {"refresh_gold_of_games": {"config": config}}},
+        )
+        assert done.success
+        events = [
+            event.event_specific_data
+            for event in done.all_events
+            if event.is_step_materialization or event.is_asset_observation
+        ]
+        found = [getattr(e, "materialization", None) or e.asset_observation for e in events]
+        return {(one.partition, type(one).__name__): one.metadata["refresh"].value for one in found}
+
+    observed = {
+        ("go_fish", "AssetObservation"): "left as it is",
+        ("chess", "AssetObservation"): "not computed",
+    }
+    uno = ("uno", "AssetMaterialization")
+    assert click() == {uno: "full", **observed}
+    assert click() == {uno: "up to date", **observed}
+    assert latest_metadata(instance, GOLD, "uno")["dagster/partition_row_count"].value == 2
+    assert click(full_refresh=True) == {uno: "full", **observed}
+    (run, *_) = instance.get_runs()
+    assert run.tags["dagster/max_runtime"] == "3600"
+    assert own.resolve_asset_graph().get(GOLD).pools == {gold_pool(lake)}
 
 
 OFTEN = GAMES.gold[0]
@@ -395,8 +443,8 @@ def test_a_view_over_all_can_be_refreshed_by_itself(instance, settings):
     for _ in range(2):
         done = job.execute_in_process(instance=instance, asset_selection=[OF_ALL_KEY])
         made.append([e.asset_key for e in done.get_asset_materialization_events()])
-    # What others refreshed is told of once.
-    assert made == [[OF_ALL_KEY], []]
+    assert made == [[OF_ALL_KEY], [OF_ALL_KEY]]
+    assert latest_metadata(instance, OF_ALL_KEY, None)["refresh"].value == "up to date"
 
 
 @pytest.mark.spark
@@ -423,4 +471,4 @@ def test_checks_of_a_view_over_all_are_executed_without_partitions(instance, set
 def test_a_view_is_shown_under_the_names_of_its_tables(settings, feed, name):
     graph = build(settings, [feed]).resolve_asset_graph()
     (key,) = graph.materializable_asset_keys
-    assert graph.get(key).metadata["dagster/table_name"] == dg.MetadataValue.text(name)
+    assert graph.get(key).metadata["tables"] == dg.MetadataValue.text(name)

@@ -26,7 +26,7 @@ def lake(tmp_path):
 
 def test_an_absent_table_says_where_it_will_be(tmp_path):
     found = declared_metadata(LocalStore.at(tmp_path), UNO)
-    assert set(found) == {"dagster/table_name", "path"}
+    assert set(found) == {"dagster/table_name", "dagster/uri", "path"}
     assert found["path"].value == str(tmp_path / UNO.relative)
     assert table_metadata(LocalStore.at(tmp_path), UNO) == {}
 
@@ -34,6 +34,7 @@ def test_an_absent_table_says_where_it_will_be(tmp_path):
 def test_a_table_tells_its_rows_its_version_and_its_columns(lake):
     found = table_metadata(LocalStore.at(lake), UNO)
     assert found["dagster/row_count"].value == 2
+    assert found["dagster/uri"].value == (lake / UNO.relative).as_uri()
     assert found["dagster/table_name"].value == "silver_uno_events"
     assert found[VERSION].value == 0
     assert found["files"].value == 1
@@ -42,7 +43,7 @@ def test_a_table_tells_its_rows_its_version_and_its_columns(lake):
 
 def test_a_family_of_tables_shows_the_columns_of_one(lake):
     found = family_metadata(LocalStore.at(lake), silver_of("{key}"), UNO)
-    assert found["dagster/table_name"].value == "silver_{key}_events"
+    assert found["tables"].value == "silver_{key}_events"
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])
 
 
@@ -69,6 +70,9 @@ def test_a_refresh_tells_which_way_it_took_and_why(tmp_path):
     assert found["refresh_why"].value == "silver gained 1 file since"
     assert (found["rows_read"].value, found["rows_written"].value) == (5, 1)
     assert found["late_rows_in_all"].value == 7
-    assert found["seconds_of_all_keys"].value == {"plan": 0.25, "job": 1.0}
+    assert found["seconds_of_plan"] == dg.MetadataValue.float(0.25)
+    assert found["seconds_of_job"] == dg.MetadataValue.float(1.0)
+    assert found["dagster/partition_row_count"].value == 1
+    assert "dagster/row_count" not in found
     assert found["seconds_per_refresh"] == dg.MetadataValue.float(1.25)
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])

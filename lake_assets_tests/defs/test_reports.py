@@ -87,7 +87,7 @@ def test_what_is_plotted_over_time_is_a_number(settings, instance):
         for name, value in event.metadata.items()
         if isinstance(value, dg.IntMetadataValue | dg.FloatMetadataValue)
     }
-    assert plotted.keys() >= {"dagster/row_count", "files", "size_bytes", "delta_version"}
+    assert plotted.keys() >= {"dagster/partition_row_count", "files", "size_bytes", "delta_version"}
     assert (
         plotted.items()
         >= {

@@ -1,7 +1,7 @@
 import dagster as dg
 import pytest
 
-from lake_assets.defs.reprocess import job
+from lake_assets.defs.reprocess import build
 from lake_assets.errors import FeedError, SettingsError, StreamError
 from lake_assets.model.gold_views import GoldView
 from lake_assets_tests.gold.silver import add_silver
@@ -15,9 +15,10 @@ FEED = GAMES.model_copy(update={"gold": (*GAMES.gold, OF_ALL)})
 def rebuild(settings, instance):
     """Runs the job with what a user typed into its form."""
 
-    def run(**typed):
+    def run(*feeds, **typed):
         config = {"ops": {"run_rebuild": {"config": typed}}}
-        return job(settings, [FEED]).execute_in_process(run_config=config, instance=instance)
+        own = build(settings, feeds or [FEED]).resolve_job_def("rebuild")
+        return own.execute_in_process(run_config=config, instance=instance)
 
     return run
 
@@ -29,7 +30,7 @@ def test_gold_is_computed_anew_for_the_games_that_are_asked_for(rebuild, setting
     for _ in range(2):
         (made,) = materializations(rebuild(layer="GOLD", keys=["uno"]))
         assert (made.asset_key, made.partition) == (dg.AssetKey("gold_player_agg"), "uno")
-        assert made.metadata["dagster/row_count"].value == 1
+        assert made.metadata["dagster/partition_row_count"].value == 1
     # Views over all games are of no game that could be asked for.
     made = materializations(rebuild(layer="GOLD"))
     assert [(m.asset_key.to_user_string(), m.partition) for m in made] == [
@@ -38,6 +39,8 @@ def test_gold_is_computed_anew_for_the_games_that_are_asked_for(rebuild, setting
         ("gold_top", None),
     ]
     assert made[-1].metadata["dagster/row_count"].value == 2
+    (top,) = materializations(rebuild(layer="GOLD", view="top"))
+    assert top.asset_key == dg.AssetKey("gold_top")
 
 
 def materializations(done):
@@ -52,6 +55,10 @@ def materializations(done):
         ({"layer": "SILVER", "keys": ["chess"]}, FeedError, "has no key 'chess'"),
         ({"layer": "GOLD", "keys": ["chess"]}, FeedError, "has no key 'chess'"),
         ({"layer": "GOLD", "feed": "fitness"}, FeedError, "is not declared"),
+        ({"layer": "SILVER", "until": "now"}, SettingsError, "until: 'now' is no time"),
+        ({"layer": "SILVER", "view": "top"}, SettingsError, "view: does not go with layer SILVER"),
+        ({"layer": "GOLD", "until": "2026-11-21"}, SettingsError, "until: does not go with"),
+        ({"layer": "GOLD", "view": "tops"}, FeedError, "has no gold view 'tops'"),
         ({"layer": "SILVER", "since": "2026-11-21"}, StreamError, "has finished no batch"),
     ],
 )
@@ -59,3 +66,9 @@ def test_what_cannot_be_rebuilt_is_said(rebuild, monkeypatch, typed, kind, compl
     monkeypatch.setattr("lake_assets.defs.reprocess.locate", lambda *_: None)
     with pytest.raises(kind, match=complaint):
         rebuild(**typed)
+
+
+def test_of_several_feeds_one_must_be_named(rebuild):
+    second = FEED.model_copy(update={"feed": "fitness"})
+    with pytest.raises(SettingsError, match=r"feed: is blank.* Write one of: games, fitness"):
+        rebuild(FEED, second, layer="GOLD")

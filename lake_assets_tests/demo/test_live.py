@@ -35,7 +35,7 @@ def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
         }
     )
     process = subprocess.Popen(  # noqa: S603 - our own command line
-        [*COMMAND, "demo", "--games", "chess,go", "--rate", "50"],
+        [*COMMAND, "demo", "--key", "chess", "--key", "go", "--rate", "50"],
         env=child_environment(quick) | {"PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -58,7 +58,7 @@ def test_the_page_does_what_it_says(page, tmp_path):
     again = lake_assets_here(page, *backfill.split()[1:])
     assert again.stdout.startswith("0 rows taken"), again.stderr
     (page.feeds / "old_plays.yaml").unlink()
-    rebuilt = lake_assets_here(page, "rebuild", "silver")
+    rebuilt = lake_assets_here(page, "rebuild", "silver", "--yes")
     assert rebuilt.returncode == 0, rebuilt.stderr
     feed = find_feed(load_feeds(page.feeds), "plays")
     silver = DeltaTable(page.lake_dir / feed.silver_table("uno").relative).to_pyarrow_table()

@@ -53,7 +53,7 @@ def test_who_was_deleted_is_in_no_view_and_rebuilding_waits_for_a_purge(world):
     world.run("stream", "--until-caught-up")
     assert world.gamers(SILVER) == ["bob", "dan"]
     before = world.version(SILVER)
-    assert "REORG TABLE" in world.refused("rebuild", "silver")
+    assert "REORG TABLE" in world.refused("rebuild", "silver", "--yes")
     assert world.version(SILVER) == before
 
 

@@ -87,7 +87,7 @@ def test_a_tombstone_deletes_the_row_of_its_key(customers):
     assert customers.rows() == {2: "rob", 4: "dee"}
     refreshes = [row for row in customers.read(STREAM_LOG) if row["view"] == "current"]
     assert sorted(row["keys_incremental"] for row in refreshes) == [0, 1]
-    for again in (("requeue",), ("rebuild", "silver")):
+    for again in (("requeue",), ("rebuild", "silver", "--yes")):
         customers.run(again, ("refresh",))
         assert customers.rows() == {2: "rob", 4: "dee"}
     assert len(customers.read(quarantine_of("customers"))) == 1
@@ -100,6 +100,6 @@ def test_tombstones_that_went_to_quarantine_are_taken_by_a_rebuild(customers):
     customers.run()
     assert customers.rows() == {1: "ann", 2: "bob"}
     customers.declare(keyed={"by": "id", "order": "_offset", "tombstones": True})
-    customers.run(("rebuild", "silver"), ("refresh",))
+    customers.run(("rebuild", "silver", "--yes"), ("refresh",))
     assert customers.rows() == {2: "bob"}
     assert customers.read(quarantine_of("customers")) == []

@@ -106,5 +106,5 @@ def test_rows_of_avro_are_deleted_by_their_keys(connected, services, tmp_path):
     rows.send((key, 1, None), (key, 2, "rob"))
     rows.run("stream", "--until-caught-up")
     assert rows.names() == {2: "rob"}
-    rows.run("rebuild", "silver")
+    rows.run("rebuild", "silver", "--yes")
     assert rows.names() == {2: "rob"}

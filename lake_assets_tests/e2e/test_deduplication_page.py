@@ -60,7 +60,7 @@ def stored(settings):
 
 def test_what_the_page_says_of_its_feed_is_so_also_after_a_rebuild(page):
     assert stored(page) == shown()
-    done = lake_assets_here(page, "rebuild", "silver")
+    done = lake_assets_here(page, "rebuild", "silver", "--yes")
     assert done.returncode == 0, done.stderr
     assert stored(page) == shown()
     (row,) = read(page, duplicates_of("plays"))

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.masking import MaskingSettings
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
-from lake_assets_tests.commandline import lake_assets_here
+from lake_assets_tests.commandline import lake_assets_here, result_of
 from lake_assets_tests.conftest import SPARK
 from lake_assets_tests.e2e.erased_shapes import (
     ANN,
@@ -76,9 +76,9 @@ class World:
         """What the command tells, and where it found a value that is no temporary file of Spark's,
         which this process keeps."""
         given = [word for value in values for word in ("--value", value)]
-        arguments = ("erase", "--json", "--later", later, "--column", "gamer_id", *given)
+        arguments = ("erase", "--yes", "--json", "--later", later, "--column", "gamer_id", *given)
         done = lake_assets_here(self.settings, *arguments)
-        told = json.loads(done.stdout)
+        told = result_of(done)
         lasting = [one for one in told["proof"]["found"] if one["kind"] != "temporary files"]
         return {**told, "found": lasting}
 
@@ -133,9 +133,9 @@ def _told(world):
     found.told = world.erase(ANN, str(NUMBER))
     found.erased, found.held = world.rows(), world.holders(ANN, NUMBER, CYD)
     for name in DERIVED_AGAIN:
-        world.run("rebuild", "silver", "--feed", name)
+        world.run("rebuild", "silver", "--yes", "--feed", name)
         world.run("requeue", "--feed", name)
-    world.run("rebuild", "gold")
+    world.run("rebuild", "gold", "--yes")
     found.anew = world.rows()
     world.send("after")
     world.take()

@@ -47,7 +47,7 @@ def _ensure_commands_tell(made, feed):
     sink = feed.sinks[0].model_copy(update={"name": "other"})
     two = feed.model_copy(update={"sinks": (*feed.sinks, sink)})
     assert taken_by_sinks(lake_of(made), two) == {}
-    refused = lake_assets_here(made, "rebuild", "silver")
+    refused = lake_assets_here(made, "rebuild", "silver", "--yes")
     assert (refused.returncode, "has no silver tables" in refused.stderr) == (1, True)
     traced = lake_assets_here(made, "trace", "files/0/2").stdout
     assert "in bronze; a dead letter (sink beats_api: undecodable" in traced

@@ -1,6 +1,5 @@
 """The feeds of docs/json-and-csv.md, run as they stand with the values that stand below them."""
 
-import json
 import re
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from deltalake import DeltaTable
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.tables import SCHEMA_LOG
 from lake_assets.settings.schema import KafkaSettings
-from lake_assets_tests.commandline import lake_assets_here, sparkless_here
+from lake_assets_tests.commandline import lake_assets_here, result_of, sparkless_here
 from lake_assets_tests.events import Topic
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
@@ -55,8 +54,8 @@ def test_what_the_page_says_of_its_feeds_is_so(page):
     rows = [
         [cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in table.splitlines()
     ]
-    shown = sparkless_here(page, "schemas", "moves", "--json")
-    told = json.loads(shown.stdout)
+    shown = sparkless_here(page, "schemas", "--feed", "moves", "--json")
+    told = result_of(shown)
     newest = {entry["column"]: [entry["type"], entry["why"]] for entry in told}
     assert newest == {name: [kind, why] for name, kind, why in rows}
     moves = {row["player"]: row for row in silver(page, "moves")}
@@ -80,4 +79,4 @@ def test_what_the_page_says_of_its_feeds_is_so(page):
         found = db.from_arrow(log).query("schema_log", blocks("sql")[0]).fetchall()
     assert len(found) == len(told)
     overview = sparkless_here(page, "tables", "--json")
-    assert "schema_log" in {table["table"] for table in json.loads(overview.stdout)}
+    assert "schema_log" in {table["table"] for table in result_of(overview)}

@@ -1,12 +1,10 @@
 """A feed of JSON Schema from a real topic and registry to its tables, through changes of schema."""
 
-import json
-
 import pytest
 from confluent_kafka.schema_registry import SchemaReference
 
 from lake_assets.model.tables import quarantine_of
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import result_of, sparkless_here
 from lake_assets_tests.e2e.page_example import run_example
 from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.events import Topic
@@ -83,6 +81,6 @@ def test_the_example_of_the_page_runs(connected, services, tmp_path):
     (order,) = found["de"].to_pylist()
     assert (order["id"], order["note"], order["labels"]) == (1, None, [("channel", "web")])
     assert (order["ordered_at"].hour, order["lines"]) == (12, [{"sku": "a-1", "price": 19.9}])
-    shown = sparkless_here(settings, "schemas", "orders", "--json")
-    told = {entry["column"]: (entry["type"], entry["why"]) for entry in json.loads(shown.stdout)}
+    shown = sparkless_here(settings, "schemas", "--feed", "orders", "--json")
+    told = {entry["column"]: (entry["type"], entry["why"]) for entry in result_of(shown)}
     assert told["lines"] == ("array<struct<sku: string, price: double>>", "registry")

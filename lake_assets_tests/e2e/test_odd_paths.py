@@ -22,8 +22,8 @@ def test_a_lake_may_lie_in_a_folder_of_nearly_any_name(connected, services, tmp_
     world.produce("ann")
     world.run("stream", "--until-caught-up")
     world.run("refresh")
-    world.run("rebuild", "silver")
-    assert "agg of uno: 1 rows" in world.run("rebuild", "gold")
+    world.run("rebuild", "silver", "--yes")
+    assert "agg of uno: 1 rows" in world.run("rebuild", "gold", "--yes")
     origin = f"{world.topic.name}/{partition}/{offset}"
     assert "silver" in world.run("trace", origin)
     assert "silver_uno_events" in world.run("tables")

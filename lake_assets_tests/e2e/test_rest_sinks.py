@@ -144,7 +144,7 @@ def test_dead_letters_are_sent_again_and_a_kill_repeats_calls_under_their_keys(
         killed_after(len(refused) + 5, api, made, "redeliver")
         cut_off = api.calls()[len(refused) :]
         api.script()
-        done = lake_assets_here(made, "redeliver", "api")
+        done = lake_assets_here(made, "redeliver", "--sink", "api")
         assert done.returncode == 0, done.stderr
         after = api.calls()[len(refused) + len(cut_off) :]
         assert "0 rows in 0 calls" in lake_assets_here(made, "redeliver").stdout

@@ -111,7 +111,7 @@ def test_rows_by_header_are_streamed_requeued_rebuilt_and_traced_alike(world):
     told = world.run("trace", f"{world.topic.name}/0/3")
     assert "as an event of chess and of high" in " ".join(told.split())
     before = world.offsets("uno", "poker", "chess", "high")
-    world.run("rebuild", "silver")
+    world.run("rebuild", "silver", "--yes")
     assert world.offsets("uno", "poker", "chess", "high") == before
     assert [offset for offset, _, _ in world.refused()] == [2, 5, 6]
     world.run("refresh")

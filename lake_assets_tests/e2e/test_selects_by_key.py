@@ -136,8 +136,8 @@ def test_a_rebuild_says_what_was_streamed_by_a_process_that_was_killed(world):
     assert [row["reason"] for row in world.refused()] == ["expectation", "unknown_key"]
     world.run("refresh")
     ensure_viewed(world, streamed)
-    for keys in ([], ["--game", "poker"]):
-        world.run("rebuild", "silver", *keys)
+    for keys in ([], ["--key", "poker"]):
+        world.run("rebuild", "silver", "--yes", *keys)
         assert world.silver() == streamed
     world.declare(100)
     world.run("requeue")

@@ -559,13 +559,13 @@ def test_the_example_of_the_page_runs(connected, services, tmp_path):
     orders.run("refresh", "--feed", "orders")
     (berlin,) = orders.rows("gold", "orders_of_berlin_sums")
     assert (berlin["orders"], berlin["total"]) == (2, 4.0)
-    orders.run("rebuild", "silver", "--feed", "old_orders")
+    orders.run("rebuild", "silver", "--yes", "--feed", "old_orders")
     assert orders.silver() == once
     orders.produce()
     orders.run("stream", "--until-caught-up")
     assert orders.silver() == once + once
     orders.run("maintain")
-    orders.run("rebuild", "silver")
+    orders.run("rebuild", "silver", "--yes")
     assert orders.silver() == once + once
     shown = orders.run("tables")
     assert shown.count("orders_of_berlin ") == 1

@@ -1,6 +1,5 @@
 """Several record types in a topic, each under a subject of its own, as producers register them."""
 
-import json
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -12,7 +11,7 @@ from lake_assets.model.payload import Payload
 from lake_assets.model.routes import Route, TableColumns
 from lake_assets.model.tables import quarantine_of
 from lake_assets.storage.open_store import lake_of
-from lake_assets_tests.commandline import lake_assets_here
+from lake_assets_tests.commandline import lake_assets_here, result_of
 from lake_assets_tests.e2e.page_example import run_example
 from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.e2e.serialized import Producer
@@ -114,8 +113,8 @@ def test_the_example_of_the_page_runs(connected, services, tmp_path):
         "uno": [{"player": "ann", "color": 3}, {"player": "bob", "color": 1}],
         "chess": [{"player": "bob", "opening": "Réti"}],
     }
-    told = lake_assets_here(settings, "schemas", "play", "--json")
-    whose = {(one["column"], one["subject"]) for one in json.loads(told.stdout)}
+    told = lake_assets_here(settings, "schemas", "--feed", "play", "--json")
+    whose = {(one["column"], one["subject"]) for one in result_of(told)}
     assert {(name, subject.split("-com.")[1]) for name, subject in whose if name == "opening"} == {
         ("opening", "acme.Chess")
     }

@@ -60,7 +60,7 @@ def test_silver_lacks_what_came_since_until_it_is_rebuilt(world):
     assert places(world, UNO) == first + third
     world.run("refresh")
     assert events(world) == {"ann": 1, "bob": 1, "cid": 1}
-    world.run("rebuild", "silver", "--key", "uno")
+    world.run("rebuild", "silver", "--yes", "--key", "uno")
     stream(world)
     assert places(world, UNO) == places(world, BRONZE) == first + second + third
     world.run("refresh")
@@ -120,7 +120,7 @@ def test_quarantine_lacks_what_came_since_until_silver_is_rebuilt(world):
     rows += Counter(world.produce("bob"))
     stream(world)
     assert places(world, UNO) + places(world, QUARANTINE) == rows
-    world.run("rebuild", "silver")
+    world.run("rebuild", "silver", "--yes")
     stream(world)
     assert places(world, UNO) + places(world, QUARANTINE) == rows + worse
 

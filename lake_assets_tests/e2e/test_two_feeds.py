@@ -110,7 +110,7 @@ def test_what_one_feed_has_is_neither_written_nor_dropped_by_another(world):
         ),
     ]
 
-    world.run("rebuild", "bronze", "--feed", "created")
+    world.run("rebuild", "bronze", "--yes", "--feed", "created")
     assert world.rows(bronze_of("kept")) == 2
     assert {key: world.rows(silver_of(key)) for key in ("uno", "chess_player", "poker")} == {
         "uno": 1,

@@ -540,3 +540,11 @@ def test_what_is_wrong_with_a_select_or_a_mask_is_told(tmp_path, wrong):
     (tmp_path / "f.yaml").write_text(text + wrong)
     with pytest.raises(FeedError, match="line 4: " + wrong.partition(":")[0]):
         load_feeds(tmp_path)
+
+
+def test_partitions_are_named_by_numbers(tmp_path):
+    source = "{kafka: {topic: t, starting_offsets: {0: 1200, 1: 1150}}}"
+    text = f"feed: f\nsource: {source}\npayload: {{json: {{schema: a int}}}}\n"
+    (tmp_path / "f.yaml").write_text(text)
+    (feed,) = load_feeds(tmp_path)
+    assert feed.source.kafka.starting_offsets == {0: 1200, 1: 1150}

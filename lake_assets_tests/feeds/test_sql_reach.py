@@ -50,7 +50,7 @@ def test_functions_that_run_code_are_refused(tmp_path, sql):
 )
 def test_an_expectation_reads_its_row_and_nothing_else(tmp_path, sql):
     told = refusal(tmp_path, f'expectations: [{{name: bad, sql: "{sql}"}}]')
-    assert "reads other tables; an expression reads its row" in told
+    assert "reads other tables, and an expression its own row" in told
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,7 @@ import pytest
 from pyspark.errors import ParseException
 
 from lake_assets.gold.measures import Call
-from lake_assets.gold.parse_measures import call_of, split_exact
-
-
-@pytest.mark.parametrize(
-    ("sql", "split"),
-    [
-        ("exact median(x)", ("median(x)", True)),
-        ("EXACT\n percentile(x, 0.9)", ("percentile(x, 0.9)", True)),
-        ("exact(x)", ("exact(x)", False)),
-        ("exact", ("exact", False)),
-        ("median(exact)", ("median(exact)", False)),
-    ],
-)
-def test_exact_is_a_word_before_a_measure(sql, split):
-    assert split_exact(sql) == split
+from lake_assets.gold.parse_measures import call_of
 
 
 @pytest.mark.spark

@@ -1,3 +1,4 @@
+import json
 import os
 from importlib.metadata import version
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 import yaml
 
 from lake_assets.errors import SettingsError
+from lake_assets.feeds.json_schema import feed_schema
 from lake_assets.feeds.load import load_feeds
 from lake_assets.scaffold.create import create_project
 from lake_assets_tests.commandline import sparkless_here
@@ -32,6 +34,10 @@ def test_a_project_has_all_that_it_names(tmp_path):
     assert files["workspace.yaml"] == (ROOT / "workspace.yaml").read_text()
     assert files["dagster.yaml"] == (ROOT / "dagster.yaml").read_text()
     assert [feed.feed for feed in load_feeds(tmp_path / "my lake" / "feeds")] == ["games"]
+    first, shipped = files["feeds/games.yaml"].split("\n", 1)
+    schema = tmp_path / "my lake" / "feeds" / first.partition("$schema=")[2]
+    assert json.loads(schema.read_text()) == feed_schema()
+    assert shipped == (ROOT / "lake_assets" / "feeds" / "games.yaml").read_text()
 
 
 def test_its_services_are_those_of_the_repository(tmp_path):

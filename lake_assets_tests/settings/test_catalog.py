@@ -50,7 +50,7 @@ def test_options_are_glues_and_masked(monkeypatch):
         ({**UNITY, "DATABASES": "Lake"}, "DATABASES", "takes a-z, 0-9, _"),
         ({"KIND": "glue", "OPTIONS": '{"hush": "x"}'}, "OPTIONS", "take aws_region,"),
         ({**UNITY, "OPTIONS": '{"aws_region": "x"}'}, "OPTIONS", "are Glue's"),
-        ({"KIND": "glue", "OPTIONS": "hush"}, "OPTIONS", "is no JSON object"),
+        ({"KIND": "glue", "OPTIONS": "hush"}, "OPTIONS", "is no JSON, and an object is needed"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_no_secret_repeated(monkeypatch, given, variable, fact):

@@ -11,8 +11,10 @@ from lake_assets.settings.alerts import AlertSettings, SmtpTls
 from lake_assets.settings.load import (
     child_environment,
     load_settings,
+    origins,
     secret_of,
     temporary_environment,
+    unknown_variables,
 )
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings, Settings
 
@@ -52,10 +54,9 @@ def test_alerts_are_set_by_variables(load):
         ({**MAIL, "smtp_to": "nobody"}, "SMTP_TO", "is no list of e-mail addresses"),
         ({**MAIL, "smtp_user": "me"}, "SMTP_PASSWORD", "and smtp_user go together"),
         ({**MAIL, "smtp_password": "hush"}, "SMTP_PASSWORD", "and smtp_user go together"),
-        ({**MAIL, "smtp_port": "0"}, "SMTP_PORT", "greater than 0"),
+        ({**MAIL, "smtp_port": "0"}, "SMTP_PORT", "must be more than 0, and is '0'"),
         ({**MAIL, "smtp_tls": "maybe"}, "SMTP_TLS", "starttls"),
-        ({"timeout_s": "60"}, "TIMEOUT_S", "less than or equal to 5"),
-        ({"webhook": SECRET}, "WEBHOOK", "not permitted"),
+        ({"timeout_s": "60"}, "TIMEOUT_S", "must be 5 or less, and is '60'"),
     ],
 )
 def test_a_wrong_variable_is_named(load, given, variable, fact):
@@ -65,7 +66,7 @@ def test_a_wrong_variable_is_named(load, given, variable, fact):
 
 
 def test_no_secret_is_in_what_is_printed_of_a_wrong_setting(load):
-    given = {"webhook_url": "hush-hush", "smtp_password": "hush-hush", "webhook": "hush-hush"}
+    given = {"webhook_url": "hush-hush", "smtp_password": "hush-hush", "smtp_port": "no"}
     with pytest.raises(SettingsError) as raised:
         load(**given)
     assert "hush-hush" not in "".join(traceback.format_exception(raised.value))
@@ -348,6 +349,69 @@ def test_another_store_is_refused_for_a_lake(monkeypatch, given):
     taken = "only folders of this machine, s3://, gs:// and abfss:// are"
     with pytest.raises(SettingsError, match=taken):
         load_settings()
+
+
+def test_all_that_is_wrong_is_told_at_once_with_the_values(monkeypatch):
+    wrong = {
+        "STREAM_TRIGGER_S": "soon",
+        "FANOUT_COMMIT_THREADS": "1.5",
+        "METRICS_SERVE": "perhaps",
+        "LOG_FORMAT": "xml",
+        "STREAM_MAX_BYTES_PER_BATCH": "lots",
+        "SPARK_DRIVER_MEMORY": "64m",
+        "KAFKA_OPTIONS": '{"a": 1}',
+        "STORAGE_OPTIONS": "{'a': 'b'}",
+        "ERASURE_KEY": "hush",
+        "LAKE": "hdfs://host/lake",
+    }
+    for name, value in wrong.items():
+        monkeypatch.setenv(f"LAKE_ASSETS_{name}", value)
+    with pytest.raises(SettingsError) as raised:
+        load_settings()
+    told = str(raised.value)
+    lines = {line.split(": ")[0].removeprefix("LAKE_ASSETS_"): line for line in told.splitlines()}
+    assert {*lines} == {*wrong} - {"LAKE"}  # a place is looked at once the rest is right
+    assert "is no number, and is 'soon'" in lines["STREAM_TRIGGER_S"]
+    assert "is no whole number, and is '1.5'" in lines["FANOUT_COMMIT_THREADS"]
+    assert "is neither true nor false, and is 'perhaps'" in lines["METRICS_SERVE"]
+    assert "must be 'text' or 'json', and is 'xml'" in lines["LOG_FORMAT"]
+    assert "is no size: write 64m or 1g, and is 'lots'" in lines["STREAM_MAX_BYTES_PER_BATCH"]
+    assert "is too little: Spark starts with 450m or more" in lines["SPARK_DRIVER_MEMORY"]
+    assert "is JSON, and not an object of texts" in lines["KAFKA_OPTIONS"]
+    assert "is no JSON, and an object is needed" in lines["STORAGE_OPTIONS"]
+    assert "hush" not in told
+
+
+@pytest.mark.parametrize(
+    "name", ["HOME", "LAKE", "KAFKA_OPTIONS", "STREAM_TRIGGER_S", "MASKING_KEY", "REGISTRY_URL"]
+)
+def test_an_empty_variable_is_as_one_that_is_not_set(monkeypatch, name):
+    """Files of containers write `${NAME:-}`."""
+    monkeypatch.delenv(f"LAKE_ASSETS_{name}", raising=False)
+    before = load_settings()
+    monkeypatch.setenv(f"LAKE_ASSETS_{name}", "")
+    assert load_settings() == before
+
+
+def test_an_unknown_variable_has_no_effect_and_is_told_with_the_nearest(monkeypatch):
+    before = load_settings()
+    monkeypatch.setenv("LAKE_ASSETS_STREAM_TRIGER_S", "5")
+    monkeypatch.setenv("LAKE_ASSETS_ZZZZ", "5")
+    assert load_settings() == before
+    first, second = unknown_variables()
+    assert str(first) == (
+        "LAKE_ASSETS_STREAM_TRIGER_S: is no setting of this release, and has no effect. "
+        "Did you mean LAKE_ASSETS_STREAM_TRIGGER_S?"
+    )
+    assert second.next_step == "`lake-assets config show` lists all"
+
+
+def test_a_variable_that_says_where_its_value_is_is_known(monkeypatch, tmp_path):
+    file = tmp_path / "key"
+    file.write_text("hush-hush-hush-hush\n")
+    monkeypatch.setenv("LAKE_ASSETS_MASKING_KEY_FILE", str(file))
+    assert unknown_variables() == []
+    assert origins()["LAKE_ASSETS_MASKING_KEY"] == "LAKE_ASSETS_MASKING_KEY_FILE"
 
 
 def test_lists_have_commas_in_the_environment(monkeypatch):

@@ -9,14 +9,24 @@ from dagster._core.launcher.sync_in_memory_run_launcher import SyncInMemoryRunLa
 from dagster._core.storage.tags import (
     ASSET_PARTITION_RANGE_END_TAG,
     ASSET_PARTITION_RANGE_START_TAG,
+    AUTOMATION_CONDITION_TAG,
+    MAX_RUNTIME_SECONDS_TAG,
     RUN_FAILURE_REASON_TAG,
+    SCHEDULE_NAME_TAG,
+    SENSOR_NAME_TAG,
 )
 
 _WITH_CHILDREN = (DefaultRunLauncher, SyncInMemoryRunLauncher)
 """Launchers that start a run as a child of the code server, or in the process that asks."""
 
-NO_LIMIT = {"dagster/max_runtime": "0"}
+MAX_RUNTIME = MAX_RUNTIME_SECONDS_TAG
+"""Tag of a run: seconds after which run monitoring ends it."""
+
+NO_LIMIT = {MAX_RUNTIME: "0"}
 """Tag of a run that run monitoring never calls overdue."""
+
+STARTED_BY = frozenset({SCHEDULE_NAME_TAG, SENSOR_NAME_TAG, AUTOMATION_CONDITION_TAG})
+"""Tags of runs that nobody started by hand."""
 
 
 def starts_children(instance: dg.DagsterInstance) -> bool:
