@@ -5,9 +5,9 @@ import dagster as dg
 import pytest
 
 from lake_assets.defs import observer as room
-from lake_assets.defs.bronze import keys_of_sources
 from lake_assets.defs.freshness import NOTHING_NEW
 from lake_assets.defs.observer import Observer, build
+from lake_assets.defs.sources import keys_of_sources
 from lake_assets.runtime.processes import boot_id
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.state.stream_stops import StreamStop, note_stop
