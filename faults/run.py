@@ -270,10 +270,6 @@ def _ensure_watched(watch: Watch) -> None:
         raise StreamError("load", f"ended with code {watch.load.returncode}", "See load.log")
 
 
-_DONE = {0, 3, 4}
-"""Exit codes of work that was done; gold that a check holds up is what its feed asks for."""
-
-
 def failed_work(done: Iterable[Done], report: VenueReport) -> list[str]:
     """Work that failed while no fault was on or had just been."""
     failed = []
@@ -284,7 +280,7 @@ def failed_work(done: Iterable[Done], report: VenueReport) -> list[str]:
             for fault in report.faults
         )
         is_asked_again = one.said.startswith(NOT_YET)
-        if one.status not in _DONE and not hindered and not is_asked_again:
+        if one.has_failed and not hindered and not is_asked_again:
             failed.append(f"{one.kind} at {one.at} s ended with {one.status}: {one.said}")
     return failed
 

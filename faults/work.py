@@ -40,6 +40,11 @@ class Done:
     said: str
     """The last line of what it said; of a failure, its error."""
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was not done; gold that a check holds up (3, 4) is what its feed asks for."""
+        return self.status not in {0, 3, 4}
+
 
 @dataclass
 class Work:

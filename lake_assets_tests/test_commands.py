@@ -30,11 +30,19 @@ def options(command):
     }
 
 
-_NO_SETTINGS = {"init"}
+_NO_SETTINGS = {"init", "schema feed"}
 
-_NO_LAKE = {"export", "init", "package", "produce", "services down", "services status"}
-_NO_LAKE |= {"services up"}
-_NO_FEEDS = {"init", "convert"}
+_NO_LAKE = {
+    "export",
+    "offsets",
+    "package",
+    "produce",
+    "services down",
+    "services status",
+    "services up",
+}
+_NO_LAKE |= _NO_SETTINGS
+_NO_FEEDS = {"convert"} | _NO_SETTINGS
 
 
 @pytest.mark.parametrize("command", _LEAVES)
@@ -57,8 +65,8 @@ def test_an_option_of_one_name_is_the_same_everywhere():
             shape = (parameter.type_descriptor.annotation, parameter.multiple, parameter.is_flag)
             seen.setdefault(word, {}).setdefault(shape, command)
     several = {word: shapes for word, shapes in seen.items() if len(shapes) > 1}
-    # What files and what results are written as.
-    assert several.keys() <= {"--format"}, several
+    # What files and what results are written as; a time, or of tables also a version.
+    assert several.keys() <= {"--format", "--at"}, several
 
 
 def test_the_shared_options_have_one_help_text():
@@ -101,7 +109,7 @@ def test_a_former_argument_is_refused_with_the_option(settings, words, option):
 def test_a_confirmation_is_asked_for_by_what_replaces_or_deletes():
     """Decision 126."""
     asking = {command for command in _LEAVES if "--yes" in options(command)}
-    assert asking == {"backup", "erase", "rebuild", "restore"}
+    assert asking == {"backup", "drop", "erase", "rebuild", "restore"}
     assert asking | {"catalog sync", "convert", "maintain", "redeliver", "requeue"} == {
         command for command in _LEAVES if "--dry-run" in options(command)
     }

@@ -1,22 +1,30 @@
 """`lake-assets drop`: tables of keys and views that a feed declares no more leave the lake."""
 
-from typing import Annotated
-
-import typer
+from functools import partial
 
 from lake_assets.cli.answer import tell
 from lake_assets.cli.confirm import (
     DryRunOption,
     YesOption,
+    counted,
     ensure_confirmed,
     in_words,
     say,
     touched,
 )
-from lake_assets.cli.rebuild import show
-from lake_assets.cli.shared import JsonOption, LakeOption, OneFeedOption, pick_feed
+from lake_assets.cli.rebuild import as_result, show
+from lake_assets.cli.shared import (
+    FeedsOption,
+    HomeOption,
+    JsonOption,
+    KeysOption,
+    LakeOption,
+    OneFeedOption,
+    pick_feed,
+)
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
+from lake_assets.silver.redone import Redone
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.reprocess import rebuild_silver
 from lake_assets.streams.undeclared_tables import drop_undeclared, undeclared_tables
@@ -24,14 +32,13 @@ from lake_assets.streams.undeclared_tables import drop_undeclared, undeclared_ta
 
 def drop(
     *,
-    key: Annotated[
-        list[str] | None,
-        typer.Option("--key", help="Only tables of this key; may be given again."),
-    ] = None,
-    feed: OneFeedOption = None,
+    key: KeysOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
+    feed: OneFeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Drop the silver and gold tables of keys and views that a feed declares no more.
@@ -40,20 +47,29 @@ def drop(
     must not run. If silver tables were dropped, silver is derived again from bronze: rows of a key
     that is gone are in quarantine then (`unknown_key`).
     """
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     one = pick_feed(settings, feed)
     tables = undeclared_tables(lake_of(settings), one, key)
     found = touched(lake_of(settings), tables)
+    result = {"is_dry_run": dry_run, "tables": found, "silver": []}
     if not found:
-        say([f"feed {one.feed}: every table is of a key and a view that it declares"])
-    elif dry_run:
-        say(["would drop:", *in_words(found)])
-    else:
-        ensure_confirmed("These tables are dropped", in_words(found), yes=yes)
-        if drop_undeclared(settings, one, tables):
-            endpoints = control.locate(settings, [one])
-            redone = rebuild_silver(settings, one, endpoints)
-            if not as_json:
-                show(redone)
-    result = {"feed": one.feed, "dropped": [] if dry_run else found, "found": found}
-    tell("drop", result, as_json=as_json)
+        nothing = f"feed {one.feed}: each of its tables is of a key and a view that it declares"
+        tell("drop", result, as_json=as_json, show=partial(say, [nothing]))
+        return
+    if dry_run:
+        words = ["would be dropped:", *in_words(found)]
+        tell("drop", result, as_json=as_json, show=partial(say, words))
+        return
+    what = f"{counted(len(found), 'table')} would be dropped"
+    ensure_confirmed(what, in_words(found), yes=yes)
+    redone: list[Redone] = []
+    if drop_undeclared(settings, one, tables):
+        redone.append(rebuild_silver(settings, one, control.locate(settings, [one])))
+    result["silver"] = as_result([(one, done) for done in redone])
+
+    def tell_people() -> None:
+        say([f"{counted(len(found), 'table')} dropped"])
+        for done in redone:
+            show(done)
+
+    tell("drop", result, as_json=as_json, show=tell_people)

@@ -7,7 +7,7 @@ import typer
 
 from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import JsonOption, OneFeedOption, pick_feed
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, OneFeedOption, pick_feed
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sources import KafkaSource
@@ -26,6 +26,8 @@ def offsets(
         ),
     ],
     feed: OneFeedOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say at which offsets of a feed's topics a time is: a line for the feed's file.
@@ -34,7 +36,7 @@ def offsets(
     there is none. Nothing is changed. `starting_offsets` counts only where the lake has no row of
     the topic yet.
     """
-    settings = load_settings()
+    settings = load_settings(home=home, feeds=feeds_folder)
     one = pick_feed(settings, feed)
     topics = _topics_of(one)
     endpoints = control.locate(settings, [one])

@@ -21,6 +21,7 @@ from lake_assets.cli.shared import (
 from lake_assets.model import checks
 from lake_assets.model.tables import in_words
 from lake_assets.settings.load import load_settings
+from lake_assets.streams.stream_standing import StreamState
 from lake_assets.supervision.lake_status import lake_status
 from lake_assets.supervision.status_facts import (
     FeedStatus,
@@ -32,6 +33,8 @@ from lake_assets.supervision.status_facts import (
 )
 
 _START = "Start them: `lake-assets stream`, or turn on Dagster's sensor `supervisor`"
+
+_DELIBERATE = {StreamState.STOPPED, StreamState.STOPPING}
 
 _BROKEN = {
     StreamsState.NOT_RUNNING: _START,
@@ -72,8 +75,8 @@ def problems_of(found: LakeStatus) -> Iterator[Problem]:
         fact = f"wait: {streams.detail}"
         yield Problem(what="streams", fact=fact, severity=Severity.WARNING)
     for feed in found.feeds:
-        for why in feed.stopped:
-            fact = f"stands still: {why}"
+        if feed.state is StreamState.BLOCKED:
+            fact = f"stands still: {feed.detail}"
             yield Problem(what=f"feed {feed.feed}", fact=fact, exit_code=ExitCode.BLOCKED)
     for sink in found.sinks:
         if sink.dead_letters:
@@ -120,12 +123,14 @@ def _in_words(streams: StreamsStatus) -> str:
 def _feeds(feeds: Sequence[FeedStatus]) -> Table:
     shown = Table()
     shown.add_column("feed", overflow="fold")
+    shown.add_column("stream", overflow="fold")
     for title in ("lag", "demux behind", "last batch", "quarantine", "waiting"):
         shown.add_column(title, justify="right")
     for one in feeds:
         lag = "?" if one.lag_rows is None else _rows_and_time(one.lag_rows, one.lag_s)
         shown.add_row(
-            one.feed + (" (stands still)" if one.stopped else ""),
+            one.feed,
+            f"stopped {escape(one.detail)}" if one.state in _DELIBERATE else one.state.value,
             lag,
             _rows_and_time(one.behind_rows, one.behind_s),
             _ago(one.last_batch_at),

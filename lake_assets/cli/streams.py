@@ -10,7 +10,7 @@ from rich.table import Table
 
 from lake_assets.cli.answer import ExitCode, Problem, Severity, tell
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import JsonOption, LakeOption
+from lake_assets.cli.shared import FeedOption, FeedsOption, HomeOption, JsonOption, LakeOption
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.load import load_settings
@@ -29,26 +29,24 @@ app = typer.Typer(
     help="Stop a feed's stream deliberately, start it again, and show how each one is.",
 )
 
-FeedOption = Annotated[
-    str, typer.Option("--feed", help="Only this feed.", show_default="all that the streams run")
-]
-
 
 @app.command()
 def stop(
-    feed: FeedOption = "",
     *,
     reason: Annotated[
         str, typer.Option("--reason", help="Why, for whoever sees that it is stopped.")
     ] = "",
+    feed: FeedOption = None,
     lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Stop a feed's stream after the batch in hand, until it is started again.
 
     The stop outlives restarts of everything; the supervisor leaves it alone. Other feeds go on.
     """
-    settings, meant = _meant(lake, feed)
+    settings, meant = _meant(load_settings(lake=lake, home=home, feeds=feeds_folder), feed)
     stops = stop_streams(settings, meant, by=_who(), reason=reason)
     told = {one.feed: await_stopped(settings, one.feed) for one in meant}
     late = [name for name, ended in told.items() if ended is Ended.NOT_YET]
@@ -70,9 +68,16 @@ def stop(
 
 
 @app.command()
-def start(feed: FeedOption = "", *, lake: LakeOption = None, as_json: JsonOption = False) -> None:
+def start(
+    *,
+    feed: FeedOption = None,
+    lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Start a feed's stream again that was stopped: it goes on where it was."""
-    settings, meant = _meant(lake, feed)
+    settings, meant = _meant(load_settings(lake=lake, home=home, feeds=feeds_folder), feed)
     stops = start_streams(settings, meant)
     words = {name: f"started; it was stopped {stop}" for name, stop in stops.items()}
     tell(
@@ -86,9 +91,16 @@ def start(feed: FeedOption = "", *, lake: LakeOption = None, as_json: JsonOption
 
 
 @app.command()
-def status(feed: FeedOption = "", *, lake: LakeOption = None, as_json: JsonOption = False) -> None:
+def status(
+    *,
+    feed: FeedOption = None,
+    lake: LakeOption = None,
+    home: HomeOption = None,
+    feeds_folder: FeedsOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Show for each feed whether its stream runs, waits, is blocked, or is stopped, and by whom."""
-    settings = load_settings(lake=lake)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     feeds = load_feeds(settings.feeds)
     found = [standing_of(settings, one) for one in (feeds_meant(feeds, feed) if feed else feeds)]
     blocked = [one for one in found if one.state is StreamState.BLOCKED]
@@ -118,9 +130,8 @@ def _table(found: Sequence[StreamStanding]) -> Table:
     return table
 
 
-def _meant(lake: LakeOption, feed: str) -> tuple[Settings, tuple[Feed, ...]]:
-    settings = load_settings(lake=lake)
-    return settings, feeds_meant(load_feeds(settings.feeds), feed)
+def _meant(settings: Settings, feed: str | None) -> tuple[Settings, tuple[Feed, ...]]:
+    return settings, feeds_meant(load_feeds(settings.feeds), feed or "")
 
 
 def _who() -> str:

@@ -16,6 +16,7 @@ from lake_assets.cli.shared import (
     FeedsOption,
     HomeOption,
     JsonOption,
+    LakeOption,
     endpoints_of_registry,
 )
 from lake_assets.errors import RuntimeSetupError
@@ -33,6 +34,7 @@ def validate(
         bool,
         typer.Option("--quick", help="Without Spark: a second or two, and no types are looked at."),
     ] = False,
+    lake: LakeOption = None,
     home: HomeOption = None,
     feeds_folder: FeedsOption = None,
     as_json: JsonOption = False,
@@ -44,7 +46,7 @@ def validate(
     kept; else a warning says so. Spark's analyser has the last word, which takes some ten seconds;
     nothing is read and nothing is written. Exit code 1 if something is wrong, 0 with warnings.
     """
-    settings = load_settings(home=home, feeds=feeds_folder)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
     unasked: list[Problem] = []
     second = None if quick else _asking_spark(settings, unasked)
     report = judge(settings, partial(endpoints_of_registry, settings), only=feed, second=second)

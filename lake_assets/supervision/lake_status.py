@@ -20,13 +20,14 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.tables import EVERY_KEY, TableRef, bronze_of, quarantine_of, waiting_of
 from lake_assets.settings.schema import Settings
-from lake_assets.sinks.standing import standing_of
+from lake_assets.state.batch_strikes import strikes_by_stage
 from lake_assets.state.failing_expectations import read_failures
+from lake_assets.state.stream_stops import stops_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
-from lake_assets.streams.batch_attempts import poisoned_batches
 from lake_assets.streams.overview import source_lag
 from lake_assets.streams.progress import demux_position
+from lake_assets.streams.stream_standing import StreamState, standing_of
 from lake_assets.supervision.facts import Observed
 from lake_assets.supervision.machine import look, policy_of
 from lake_assets.supervision.status_facts import (
@@ -60,8 +61,8 @@ def lake_status(
     disk = shutil.disk_usage(_nearest(settings.disk_dir))
     return LakeStatus(
         lake=str(settings.lake_root),
-        streams=_streams(settings, seen, is_wanted=bool(supervised(feeds)), wall_s=now),
-        feeds=[_feed(settings, lake, feed, endpoints, seen) for feed in feeds],
+        streams=_streams(settings, seen, supervised(feeds), wall_s=now),
+        feeds=[_feed(settings, lake, feed, endpoints) for feed in feeds],
         views=[one for feed in feeds for one in _views(lake, feed)],
         failing=[one for feed in feeds for one in _failing(settings, feed)],
         sinks=[one for feed in feeds for one in _sinks(lake, feed, now)],
@@ -71,14 +72,27 @@ def lake_status(
 
 
 def _streams(
-    settings: Settings, seen: Observed, *, is_wanted: bool, wall_s: float
+    settings: Settings, seen: Observed, wanted: Sequence[Feed], *, wall_s: float
 ) -> StreamsStatus:
+    is_wanted = bool(wanted)
     if not seen.is_locked:
-        if seen.writer is None:
-            return StreamsStatus(state=StreamsState.NOT_RUNNING, is_wanted=is_wanted)
-        place = seen.writer.place
-        return StreamsStatus(state=StreamsState.ELSEWHERE, is_wanted=is_wanted, host=place)
+        if seen.writer is not None:
+            place = seen.writer.place
+            return StreamsStatus(state=StreamsState.ELSEWHERE, is_wanted=is_wanted, host=place)
+        stops = stops_of(settings.state_dir, [feed.feed for feed in wanted])
+        is_stopped = is_wanted and len(stops) == len(wanted)
+        state = StreamsState.STOPPED if is_stopped else StreamsState.NOT_RUNNING
+        return StreamsStatus(state=state, is_wanted=is_wanted)
     beat, policy = seen.beat, policy_of(settings)
+    if seen.far_beat is not None:
+        far = seen.far_beat
+        return StreamsStatus(
+            state=StreamsState.ELSEWHERE,
+            is_wanted=is_wanted,
+            host="another machine or container",
+            owner=far.owner,
+            detail=far.waiting_for or "",
+        )
     if beat is None or not seen.is_beater_alive:
         detail = "whoever holds the lock says nothing that holds on this machine"
         return StreamsStatus(state=StreamsState.SILENT, is_wanted=is_wanted, detail=detail)
@@ -101,9 +115,7 @@ def _streams(
     )
 
 
-def _feed(
-    settings: Settings, lake: Store, feed: Feed, endpoints: Endpoints | None, seen: Observed
-) -> FeedStatus:
+def _feed(settings: Settings, lake: Store, feed: Feed, endpoints: Endpoints | None) -> FeedStatus:
     now = time.time()
     bronze = open_table(lake, bronze_of(feed.feed))
     lag = source_lag(settings, feed, endpoints)
@@ -117,11 +129,14 @@ def _feed(
             came_at = committed_at(lake, bronze_of(feed.feed), first) if behind else None
             behind_s = 0.0 if came_at is None else max(0.0, now - came_at)
     quarantined = _rows(lake, quarantine_of(feed.feed))
-    stopped = dict(seen.beat.stopped) if seen.is_locked and seen.beat else {}
-    poisoned = tuple(poisoned_batches(settings.state_dir, feed))
-    why = (stopped[feed.feed],) if feed.feed in stopped else ()
+    standing = standing_of(settings, feed)
+    state, detail = standing.state, standing.detail
+    if poisoned := _poisoned(settings.state_dir, feed):
+        state, detail = StreamState.BLOCKED, "; ".join(poisoned)
     return FeedStatus(
         feed=feed.feed,
+        state=state,
+        detail=detail,
         lag_rows=lag,
         lag_s=_lag_s(lag, last_at, now),
         behind_rows=behind,
@@ -132,8 +147,16 @@ def _feed(
         quarantine_share=quarantined / rows if rows else 0.0,
         waiting_rows=_rows(lake, waiting_of(feed.feed)),
         next_run=None if feed.schedule is None else next_tick_in_words(feed.schedule, _utc(now)),
-        stopped=poisoned or why,
     )
+
+
+def _poisoned(state_dir: Path, feed: Feed) -> list[str]:
+    if not strikes_by_stage(state_dir, feed.feed):
+        return []
+    # Loaded only where a batch failed: pyspark comes with it, which takes as long as all the rest.
+    from lake_assets.streams.batch_attempts import poisoned_batches  # noqa: PLC0415
+
+    return poisoned_batches(state_dir, feed)
 
 
 def _lag_s(lag_rows: int | None, last_at: float | None, now: float) -> float | None:
@@ -180,8 +203,13 @@ def _failing(settings: Settings, feed: Feed) -> Iterator[CheckStatus]:
 
 
 def _sinks(lake: Store, feed: Feed, now: float) -> Iterator[SinkStatus]:
+    if not feed.sinks:
+        return
+    # Loaded only where there are some, as above.
+    from lake_assets.sinks.standing import standing_of as standing_of_sink  # noqa: PLC0415
+
     for sink in feed.sinks:
-        standing = standing_of(lake, feed, sink, _ANY_TIME_S)
+        standing = standing_of_sink(lake, feed, sink, _ANY_TIME_S)
         if standing is not None:
             since = standing.behind_since
             yield SinkStatus(

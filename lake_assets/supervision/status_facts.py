@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lake_assets.model.checks import Severity
+from lake_assets.streams.stream_standing import StreamState
 
 
 class StreamsState(StrEnum):
@@ -14,7 +15,8 @@ class StreamsState(StrEnum):
     WAITING = "waiting"  # for a broker or a registry; they go on by themselves
     STALLED = "stalled"  # alive, and no batch ends
     SILENT = "silent"  # the lock is held, and no heartbeat comes
-    ELSEWHERE = "elsewhere"  # on another machine, which has the lake's lease
+    ELSEWHERE = "elsewhere"  # on another machine or in another container
+    STOPPED = "stopped"  # all of them, deliberately
     NOT_RUNNING = "not running"
 
 
@@ -41,6 +43,12 @@ class FeedStatus:
     """One feed."""
 
     feed: str
+    state: StreamState
+    """What its stream does."""
+
+    detail: str
+    """In words: who stopped it, what it waits for, at what it is blocked."""
+
     lag_rows: int | None
     """Rows of its source that bronze has not; None if that does not answer."""
 
@@ -68,9 +76,6 @@ class FeedStatus:
 
     next_run: str | None = None
     """In words, of a feed with a schedule."""
-
-    stopped: tuple[str, ...] = ()
-    """In words, why it stands still until somebody acts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ from lake_assets.cli.answer import ExitCode, code_of
 from lake_assets.cli.status import problems_of
 from lake_assets.model.checks import Severity
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
+from lake_assets.streams.stream_standing import StreamState
 from lake_assets.supervision.status_facts import (
     CheckStatus,
     FeedStatus,
@@ -30,9 +31,11 @@ def lake_of(state=StreamsState.RUNNING, *, is_wanted=True, feeds=(), failing=(),
     )
 
 
-def feed_of(*stopped):
+def feed_of(state=StreamState.RUNNING, detail=""):
     return FeedStatus(
         feed="games",
+        state=state,
+        detail=detail,
         lag_rows=0,
         lag_s=0.0,
         behind_rows=0,
@@ -42,7 +45,6 @@ def feed_of(*stopped):
         quarantined_rows=0,
         quarantine_share=0.0,
         waiting_rows=0,
-        stopped=stopped,
     )
 
 
@@ -62,7 +64,9 @@ def check_of(severity):
         (lake_of(StreamsState.NOT_RUNNING, is_wanted=False), ExitCode.OK),
         (lake_of(StreamsState.STALLED), ExitCode.ERROR),
         (lake_of(StreamsState.SILENT), ExitCode.ERROR),
-        (lake_of(feeds=[feed_of("a batch failed 5 times")]), ExitCode.BLOCKED),
+        (lake_of(StreamsState.STOPPED), ExitCode.OK),
+        (lake_of(feeds=[feed_of(StreamState.STOPPED, "by ann")]), ExitCode.OK),
+        (lake_of(feeds=[feed_of(StreamState.BLOCKED, "it failed")]), ExitCode.BLOCKED),
         (
             lake_of(sinks=[SinkStatus(sink="games.api", behind_s=0.0, dead_letters=3)]),
             ExitCode.BLOCKED,

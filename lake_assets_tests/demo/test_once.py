@@ -4,7 +4,7 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from lake_assets_tests.commandline import lake_assets_here
+from lake_assets_tests.commandline import lake_assets_here, result_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 
@@ -39,7 +39,7 @@ def runs(services, tmp_path_factory):
     command += ["--lake", str(home / "tables"), "--json"]
     done = [lake_assets_here(settings, *command) for _ in range(2)]
     assert [run.returncode for run in done] == [0, 0], done[-1].stderr
-    return [json.loads(run.stdout.splitlines()[-1])["result"] for run in done]
+    return [result_of(run) for run in done]
 
 
 def test_a_new_lake_holds_just_what_was_produced(runs):
@@ -112,8 +112,9 @@ def test_a_demo_holds_back_the_gold_of_a_game_that_fails_something_blocking(serv
     )
     command = ["demo", "--once", "--events", "600", "--key", "chess", "--key", "go", "--json"]
     done = lake_assets_here(settings, *command, "--lake", str(tmp_path / "tables"))
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])["result"]
+    assert done.returncode == 4, done.stderr
+    assert "error: gold of go: is left as it is: " in done.stderr
+    found = result_of(done)
     assert set(found["gold"]) == {"chess"}
     assert set(found["held"]) == {"go", "*"}
     assert "all_games_suspicious_players" not in found["paths"]

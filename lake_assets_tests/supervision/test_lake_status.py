@@ -5,6 +5,8 @@ import pytest
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.model.tables import bronze_of
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
+from lake_assets.state.stream_stops import StreamStop, note_stop
+from lake_assets.streams.stream_standing import StreamState
 from lake_assets.supervision.lake_status import lake_status
 from lake_assets.supervision.status_facts import StreamsState
 from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
@@ -53,7 +55,16 @@ def test_a_feed_that_stands_still_says_why(settings):
     with streams_lock(settings.state_dir):
         beat(settings, stopped={"games": "a view's name is taken"})
         (feed,) = lake_status(settings, [GAMES], None).feeds
-    assert feed.stopped == ("a view's name is taken",)
+    assert (feed.state, feed.detail) == (StreamState.BLOCKED, "a view's name is taken")
+
+
+def test_streams_that_somebody_stopped_are_no_fault(settings):
+    settings.state_dir.mkdir(parents=True)
+    note_stop(settings.state_dir, "games", StreamStop(by="ann"))
+    found = lake_status(settings, [GAMES], None)
+    assert found.streams.state is StreamsState.STOPPED
+    (feed,) = found.feeds
+    assert (feed.state, feed.detail) == (StreamState.STOPPED, "by ann")
 
 
 def test_how_far_demux_is_behind_is_in_rows_and_seconds(settings):
