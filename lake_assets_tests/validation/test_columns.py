@@ -26,7 +26,7 @@ def test_columns_of_a_registered_schema_are_those_of_the_registry_or_of_what_it_
     unknown = report_of(tmp_path, feed)
     assert unknown.errors == ()
     assert "because no registry runs here, and nothing is kept" in told(unknown.warnings[0])
-    said = "4:34 expectations[0].sql: there is no column `plyer`. Write `player`"
+    said = "4:32 expectations[0].sql: there is no column `plyer`. Write `player`"
     assert [told(one) for one in report_of(tmp_path, feed, endpoints=services).errors] == [said]
     kept = report_of(tmp_path, feed)
     assert ([told(one) for one in kept.errors], kept.warnings) == ([said], ())
