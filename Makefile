@@ -69,15 +69,15 @@ test-fast: $(JARS) ## Run the tests that start no Java: no Spark, no Kafka, no r
 # Dagster's own packages laid over the environment: the newest that `pyproject.toml` lets in, or the
 # one that is named. Its libraries are of the lock; that their numbers differ is only a warning.
 DAGSTER ?= >=1.13.27,<1.14
-DAGSTER_DIR = $(VENV)/dagster$(subst >,,$(subst <,,$(subst =,,$(DAGSTER))))
+OVERLAY := $(CURDIR)/$(VENV)/dagster
 
 .PHONY: test-dagster
-test-dagster: $(INSTALLED) ## Run what leans on Dagster with the newest, or with DAGSTER===1.13.27
-	@rm -rf "$(DAGSTER_DIR)"
-	$(UV) pip install --quiet --no-deps --target "$(DAGSTER_DIR)" "dagster$(DAGSTER)" \
-		"dagster-shared$(DAGSTER)" "dagster-pipes$(DAGSTER)" "dagster-graphql$(DAGSTER)"
-	PYTHONPATH="$(DAGSTER_DIR)" $(BIN)/python -c 'import dagster; print("dagster", dagster.__version__)'
-	PYTHONPATH="$(DAGSTER_DIR)" $(BIN)/python -m pytest -W "ignore:Found version mismatch:UserWarning" \
+test-dagster: $(INSTALLED) ## Test what leans on Dagster with the newest, or DAGSTER===1.13.28
+	@rm -rf "$(OVERLAY)"
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv pip install --quiet --no-deps --target "$(OVERLAY)" \
+		$(foreach one,dagster dagster-shared dagster-pipes dagster-graphql,"$(one)$(DAGSTER)")
+	PYTHONPATH="$(OVERLAY)" $(BIN)/python -c 'import dagster; print("dagster", dagster.__version__)'
+	PYTHONPATH="$(OVERLAY)" $(BIN)/python -m pytest -W "ignore:Found version mismatch:UserWarning" \
 		-m "not (bench or long or java or spark or kafka or slow)" \
 		$(or $(ARGS),lake_assets_tests/defs/internals lake_assets_tests/test_definitions.py)
 

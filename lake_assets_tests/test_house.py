@@ -32,6 +32,7 @@ OF_NO_ROOM = {
     Path("test_conftest.py"),
     Path("test_docs.py"),
     Path("test_definitions.py"),
+    Path("test_exports.py"),
     Path("backup/test_with_kept_state.py"),
     Path("formats/protobuf/test_property.py"),
     Path("formats/avro/test_property.py"),
@@ -70,8 +71,10 @@ def test_each_module_stays_under_300_lines():
 
 
 def test_a_rooms_init_holds_its_sign_and_nothing_more():
+    """But the package's own, which says what projects of others may import."""
     signs = {path: text for path, text in ALL_MODULES.items() if path.name == "__init__.py"}
-    assert [path for path, text in signs.items() if len(ast.parse(text).body) != 1] == []
+    more = [path for path, text in signs.items() if len(ast.parse(text).body) != 1]
+    assert more == [Path("__init__.py")]
 
 
 def test_each_room_says_what_is_in_it_and_what_is_not():

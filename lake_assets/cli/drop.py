@@ -1,5 +1,7 @@
 """`lake-assets drop`: tables of keys and views that a feed declares no more leave the lake."""
 
+from functools import partial
+
 from lake_assets.cli.answer import tell
 from lake_assets.cli.confirm import (
     DryRunOption,
@@ -10,7 +12,7 @@ from lake_assets.cli.confirm import (
     say,
     touched,
 )
-from lake_assets.cli.rebuild import show
+from lake_assets.cli.rebuild import as_result, show
 from lake_assets.cli.shared import (
     FeedsOption,
     HomeOption,
@@ -22,6 +24,7 @@ from lake_assets.cli.shared import (
 )
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
+from lake_assets.silver.redone import Redone
 from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.reprocess import rebuild_silver
 from lake_assets.streams.undeclared_tables import drop_undeclared, undeclared_tables
@@ -30,9 +33,9 @@ from lake_assets.streams.undeclared_tables import drop_undeclared, undeclared_ta
 def drop(
     *,
     key: KeysOption = None,
-    feed: OneFeedOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
+    feed: OneFeedOption = None,
     lake: LakeOption = None,
     home: HomeOption = None,
     feeds_folder: FeedsOption = None,
@@ -48,18 +51,25 @@ def drop(
     one = pick_feed(settings, feed)
     tables = undeclared_tables(lake_of(settings), one, key)
     found = touched(lake_of(settings), tables)
+    result = {"is_dry_run": dry_run, "tables": found, "silver": []}
     if not found:
-        say([f"feed {one.feed}: every table is of a key and a view that it declares"])
-    elif dry_run:
-        say(["would drop:", *in_words(found)])
-    else:
-        what = f"{counted(len(found), 'table')} would be dropped"
-        ensure_confirmed(what, in_words(found), yes=yes)
-        if drop_undeclared(settings, one, tables):
-            endpoints = control.locate(settings, [one])
-            redone = rebuild_silver(settings, one, endpoints)
-            if not as_json:
-                show(redone)
-    dropped = [] if dry_run else found
-    result = {"feed": one.feed, "is_dry_run": dry_run, "dropped": dropped, "found": found}
-    tell("drop", result, as_json=as_json)
+        nothing = f"feed {one.feed}: each of its tables is of a key and a view that it declares"
+        tell("drop", result, as_json=as_json, show=partial(say, [nothing]))
+        return
+    if dry_run:
+        words = ["would be dropped:", *in_words(found)]
+        tell("drop", result, as_json=as_json, show=partial(say, words))
+        return
+    what = f"{counted(len(found), 'table')} would be dropped"
+    ensure_confirmed(what, in_words(found), yes=yes)
+    redone: list[Redone] = []
+    if drop_undeclared(settings, one, tables):
+        redone.append(rebuild_silver(settings, one, control.locate(settings, [one])))
+    result["silver"] = as_result([(one, done) for done in redone])
+
+    def tell_people() -> None:
+        say([f"{counted(len(found), 'table')} dropped"])
+        for done in redone:
+            show(done)
+
+    tell("drop", result, as_json=as_json, show=tell_people)

@@ -12,7 +12,8 @@ from typer.rich_utils import rich_abort_error, rich_format_error
 from lake_assets.cli.answer import ExitCode, Problem, Severity, as_text, complain, exit_code_of
 from lake_assets.cli.former_names import advice
 from lake_assets.cli.lazy_commands import LazyCommands, words_of
-from lake_assets.errors import LakeAssetsError
+from lake_assets.errors import FeedError, LakeAssetsError
+from lake_assets.feeds.problems import each_of as each_of_feeds
 from lake_assets.settings.several import each_of
 
 app = typer.Typer(
@@ -67,7 +68,8 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
     except LakeAssetsError as error:
         if _VERBOSE in sys.argv:
             raise
-        problems = [Problem.of(one) for one in each_of(error)]
+        several = each_of_feeds(error) if isinstance(error, FeedError) else each_of(error)
+        problems = [Problem.of(one) for one in several]
         for problem in problems:
             complain(problem)
         _end(words, problems, exit_code_of(error))

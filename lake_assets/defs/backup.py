@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import backup_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.late import back_up_on_schedule, target_of
@@ -50,13 +51,12 @@ def _asset(settings: Settings, lake: str) -> dg.AssetsDefinition:
         specs=[
             dg.AssetSpec(
                 backup_key(settings),
-                group_name="maintenance",
+                **of_lake(settings, AssetLayer.MAINTENANCE),
                 description=(
                     "All tables at versions that fit together, copied to the target of the "
                     "settings. `lake-assets restore` puts one back."
                 ),
                 kinds={"delta"},
-                owners=settings.dagster.owners,
             )
         ],
     )

@@ -7,12 +7,13 @@ import dagster as dg
 from lake_assets.defs.code_references import code_references
 from lake_assets.defs.freshness import freshness_policy
 from lake_assets.defs.gap_check import gap_check
-from lake_assets.defs.keys import bronze_key, group_of
+from lake_assets.defs.grouping import AssetLayer, of_feed
+from lake_assets.defs.keys import bronze_key
 from lake_assets.defs.metadata import declared_metadata
 from lake_assets.defs.sources import keys_of_sources
 from lake_assets.defs.stream_check import stream_check
 from lake_assets.model.feeds import Feed, supervised
-from lake_assets.model.tables import Layer, bronze_of
+from lake_assets.model.tables import bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
 
@@ -33,13 +34,12 @@ def _bronze(settings: Settings, feed: Feed, sources: Sequence[dg.AssetKey]) -> d
     return dg.AssetSpec(
         bronze_key(settings, feed),
         deps=[*dict.fromkeys(sources)],
-        group_name=group_of(Layer.BRONZE),
+        **of_feed(settings, feed, AssetLayer.BRONZE),
         description=(
             f"Every row of `{feed.source.declared.label}` as it came: raw bytes and origin. "
             "Never decoded, never dropped."
         ),
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata={
             **declared_metadata(lake_of(settings), bronze_of(feed.feed)),
             **code_references(settings, feed),

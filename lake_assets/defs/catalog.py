@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import catalog_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.late import sync
@@ -46,13 +47,12 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
         specs=[
             dg.AssetSpec(
                 catalog_key(settings),
-                group_name="maintenance",
+                **of_lake(settings, AssetLayer.MAINTENANCE),
                 description=(
                     "All tables as the catalogue of the settings has them: columns, places, and "
                     "what they come from. `lake-assets catalog` does the same by hand."
                 ),
                 kinds={str(settings.catalog.kind)},
-                owners=settings.dagster.owners,
             )
         ],
     )

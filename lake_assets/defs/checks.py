@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.hand_runs import limit_runtime, spark_pool
+from lake_assets.defs.hand_runs import gold_pool, limit_runtime, silver_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.keys import gold_key, identifier_of, key_partitions, silver_key
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
@@ -64,7 +64,7 @@ def _of_silver(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         specs=[_spec(key_partitions(feed, lake), silver, check) for check in feed.checks],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
-        pool=spark_pool(lake),
+        pool=silver_pool(lake),
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)
@@ -94,7 +94,7 @@ def _of_gold(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetChecksDe
         ],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
-        pool=spark_pool(lake),
+        pool=gold_pool(lake),
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from pydantic import Field
 
+from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import erasures_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.late import Request, audit, erase, has_work, locate, prove_erased, values_in
@@ -82,13 +83,12 @@ def _asset(settings: Settings, feeds: Sequence[Feed], lake: str) -> dg.AssetsDef
         specs=[
             dg.AssetSpec(
                 erasures_key(settings),
-                group_name="maintenance",
+                **of_lake(settings, AssetLayer.MAINTENANCE),
                 description=(
                     "Whose rows were erased, by keyed hashes, from which tables, and whether "
                     "that is done. The ledger is in the lake: `lake-assets erase --list`."
                 ),
                 kinds={"delta"},
-                owners=settings.dagster.owners,
             )
         ],
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from lake_assets.defs.grouping import AssetLayer, of_feed
 from lake_assets.defs.keys import external_key
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
@@ -15,7 +16,7 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
         assets=[
             dg.AssetSpec(
                 external_key(settings, feed, name),
-                group_name="sources",
+                **of_feed(settings, feed, AssetLayer.EXTERNAL),
                 description=f"A Delta table outside the lake, `{table.delta}`, which views of "
                 f"`{feed.feed}` read where it is. Nothing here writes to it.",
                 kinds={"delta"},

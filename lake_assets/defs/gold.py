@@ -15,11 +15,11 @@ from pydantic import Field
 from lake_assets.defs.code_references import code_references
 from lake_assets.defs.gold_answers import Answer, Answers
 from lake_assets.defs.gold_lineage import view_lineage_metadata
-from lake_assets.defs.hand_runs import is_by_hand, limit_runtime, spark_pool
+from lake_assets.defs.grouping import AssetLayer, of_feed
+from lake_assets.defs.hand_runs import gold_pool, is_by_hand, limit_runtime
 from lake_assets.defs.keys import (
     gold_key,
     gold_prefix,
-    group_of,
     identifier_of,
     key_partitions,
     key_pattern,
@@ -32,14 +32,13 @@ from lake_assets.defs.metadata import family_metadata
 from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.view_order import deps_of, parts_of
-from lake_assets.delta.catalog import keys_of
+from lake_assets.delta.catalog import example_keys, keys_of
 from lake_assets.feeds.cron import slug
 from lake_assets.gold.column_lineage import view_lineage, view_words
 from lake_assets.gold.status import views_behind
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView
-from lake_assets.model.tables import Layer
 from lake_assets.settings.schema import Settings
 from lake_assets.state.failing_expectations import failures_of_tables
 from lake_assets.state.lake_id import lake_id
@@ -140,7 +139,7 @@ def former_schedule_names(settings: Settings, feed: Feed) -> dict[str, str]:
 def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     lake = lake_of(settings)
     pattern = feed.gold_table(view, key_pattern(feed))
-    keys = view.scopes(keys_of(lake, feed))
+    keys = view.scopes(example_keys(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
     lineage = view_lineage(lake, feed, view)
     return dg.AssetSpec(
@@ -148,10 +147,9 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
         deps=deps_of(settings, feed, view),
         skippable=True,
         partitions_def=None if view.is_over_all else key_partitions(feed, lake_id(settings)),
-        group_name=group_of(Layer.GOLD),
+        **of_feed(settings, feed, AssetLayer.GOLD),
         description="\n\n".join(_description(view)),
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake, pattern, example, view_words(lineage)),
             **view_lineage_metadata(settings, feed, lineage),
@@ -199,7 +197,7 @@ def _views(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         can_subset=True,
         backfill_policy=dg.BackfillPolicy.single_run() if is_of_keys else None,
         required_resource_keys={resource_key(settings)},
-        pool=spark_pool(lake),
+        pool=gold_pool(lake),
     )
     def refresh(context: dg.AssetExecutionContext, config: RefreshConfig) -> Iterator[Answer]:
         note_process(context.instance, context.run.run_id, lake)

@@ -8,22 +8,28 @@ import dagster as dg
 from lake_assets.defs.internals.runs import MAX_RUNTIME, STARTED_BY, tag_run
 
 
-def spark_pool(lake: str) -> str:
-    """The pool of short work with Spark: refreshes and checks. One at a time, by dagster.yaml."""
-    return f"lake_assets_spark_{lake}"
+def gold_pool(lake: str) -> str:
+    """The pool of gold: refreshes and its checks. One run at a time, by dagster.yaml."""
+    return f"lake_assets_gold_{lake}"
 
 
-def rebuild_pool(lake: str) -> str:
-    """The pool of rebuilds, which take hours: refreshes do not wait for them."""
-    return f"lake_assets_rebuild_{lake}"
+def silver_pool(lake: str) -> str:
+    """The pool of silver: rebuilds, which take hours, and its checks.
+
+    Apart from gold's: a run holds the pools of all its steps from its start, and refreshes must not
+    wait for a rebuild.
+    """
+    return f"lake_assets_silver_{lake}"
 
 
 def limit_runtime(instance: dg.DagsterInstance, run: dg.DagsterRun, seconds: int) -> None:
     """Have run monitoring end a run that takes longer, unless it has a limit of its own.
 
-    Monitoring looks at the record while the run goes on.
+    Monitoring looks at the record while the run goes on, and so does this: an earlier step of the
+    run may have set a longer one.
     """
-    if MAX_RUNTIME not in run.tags:
+    record = instance.get_run_by_id(run.run_id) or run
+    if MAX_RUNTIME not in record.tags:
         tag_run(instance, run.run_id, {MAX_RUNTIME: str(seconds)})
 
 

@@ -1,4 +1,4 @@
-"""What the assets are called, and how they are grouped and partitioned.
+"""What the assets are called, and how they are partitioned.
 
 The feed `games`, which ships with the package, has the plain keys `silver_events` and
 `gold_{view}`; any other feed puts its name in: `silver_{feed}_events`, `gold_{feed}_{view}`. Bronze
@@ -17,7 +17,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import tables_owner
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.sinks import Sink
-from lake_assets.model.tables import EVERY_KEY, Layer, bronze_of, quarantine_of
+from lake_assets.model.tables import EVERY_KEY, bronze_of, quarantine_of
 from lake_assets.settings.schema import Settings
 
 _PLAIN = "games"
@@ -167,11 +167,6 @@ def name_of(asset: dg.AssetKey) -> str:
 def identifier_of(asset: dg.AssetKey) -> str:
     """An asset's key as a part of the name of a job, a schedule or an op."""
     return "_".join(asset.path).replace("-", "_").replace(".", "_")
-
-
-def group_of(layer: Layer) -> str:
-    """The group of a layer's assets; refused rows are shown beside what they were refused for."""
-    return Layer.SILVER.value if layer is Layer.QUARANTINE else layer.value
 
 
 def ensure_unique(settings: Settings, feeds: Sequence[Feed]) -> None:

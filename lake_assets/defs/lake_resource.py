@@ -16,6 +16,7 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from lake_assets.defs.late import arrow_rows, spark_rows
 from lake_assets.defs.readable_tables import Asked, table_asked_for
+from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import load_feeds
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef
@@ -98,7 +99,14 @@ class LakeResource(dagster_pyspark.PySparkResource):
         return self._sessions.lend
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Start nothing: many runs need no Spark."""
+        """Start nothing: many runs need no Spark.
+
+        Raises:
+            SettingsError: a launch names another lake than the definitions were built for.
+        """
+        del context
+        if self._given is not None:
+            _ensure_as_built(self, self._given[0])
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
         """Stop the session, if one was started here."""
@@ -134,6 +142,21 @@ def _path(text: str) -> Path | None:
     return Path(text) if text else None
 
 
+def _place_of(settings: Settings) -> dict[str, Any]:
+    """The fields of a resource of these settings."""
+    feeds = str(settings.feeds) if settings.feeds else ""
+    return {"home": str(settings.home), "lake": str(settings.lake_root), "feeds": feeds}
+
+
+def _ensure_as_built(resource: LakeResource, settings: Settings) -> None:
+    """Refuse a place from a launchpad: partitions and steps are of the lake that was loaded."""
+    for name, value in _place_of(settings).items():
+        given = getattr(resource, name)
+        if given not in {"", value}:
+            fact = f"is {given!r} in this launch, and the definitions are of {value!r}"
+            raise SettingsError(f"resource field {name!r}", fact, "Leave it as it was")
+
+
 def _with_properties(settings: Settings, properties: Mapping[str, Any]) -> Settings:
     further = {name: SecretStr(_text(value)) for name, value in properties.items()}
     conf = {**settings.spark.conf, **further}
@@ -154,8 +177,7 @@ def lake_resource(settings: Settings, feeds: Sequence[Feed]) -> LakeResource:
     # What the page of resources says.
     OfSettings.__name__, OfSettings.__qualname__ = "LakeResource", "LakeResource"
     OfSettings.__doc__ = LakeResource.__doc__
-    folder = str(settings.feeds) if settings.feeds else ""
-    return OfSettings(home=str(settings.home), lake=str(settings.lake_root), feeds=folder)
+    return OfSettings(**_place_of(settings))
 
 
 _made: list[tuple[Settings, tuple[Feed, ...], LakeResource]] = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from pydantic import Field
 
+from lake_assets.defs.grouping import AssetLayer, of_feed
 from lake_assets.defs.keys import maintenance_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
 from lake_assets.defs.late import maintain
@@ -61,13 +62,12 @@ def _asset(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
             dg.AssetSpec(
                 key,
                 skippable=True,
-                group_name="maintenance",
+                **of_feed(settings, feed, AssetLayer.MAINTENANCE),
                 description=(
                     "Small files joined, old rows and files that no version needs deleted, and "
                     "logs shortened, beside the streams. No event where there was nothing to do."
                 ),
                 kinds={"delta"},
-                owners=settings.dagster.owners,
             )
         ],
     )

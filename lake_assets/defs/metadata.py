@@ -71,7 +71,8 @@ def family_metadata(
         made: by column, in words, what it is made from.
     """
     return {
-        "dagster/table_name": dg.MetadataValue.text(pattern.name),
+        # No `dagster/table_name`: the page links assets that have the same, as feeds may here.
+        "tables": dg.MetadataValue.text(pattern.name),
         # All of them lie there; the address of each is at its partition.
         "path": dg.MetadataValue.path(str(lake.root / pattern.relative)),
         **columns_metadata(_described(column_types(lake, example), made)),

@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.hand_runs import limit_runtime, rebuild_pool
+from lake_assets.defs.hand_runs import limit_runtime, silver_pool
 from lake_assets.defs.keys import identifier_of, named
 from lake_assets.defs.lake_resource import lake_in, resource_key
-from lake_assets.defs.late import check_silver, locate, rebuild_silver
+from lake_assets.defs.late import locate, rebuild_silver
 from lake_assets.defs.metadata import Metadata, table_metadata
 from lake_assets.defs.processes import note_process
-from lake_assets.defs.recounts import recounted
-from lake_assets.defs.reports import results_of
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed
-from lake_assets.model.flows import expectations_of_tables, fillers
+from lake_assets.model.flows import fillers
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.noted_columns import in_words, noted_columns_of
 from lake_assets.silver.redone import Redone
@@ -27,8 +25,6 @@ from lake_assets.storage.open_store import lake_of
 
 MAX_RUNTIME_S = 24 * 3600
 """After which run monitoring ends a rebuild; one of a large bronze takes hours."""
-
-Told = dg.MaterializeResult | dg.AssetCheckEvaluation
 
 
 def rebuilt_silver(
@@ -42,9 +38,9 @@ def rebuilt_silver(
         specs=[spec],
         backfill_policy=dg.BackfillPolicy.single_run(),
         required_resource_keys={resource_key(settings)},
-        pool=rebuild_pool(lake),
+        pool=silver_pool(lake),
     )
-    def rebuild(context: dg.AssetExecutionContext) -> Iterator[Told]:
+    def rebuild(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult]:
         note_process(context.instance, context.run.run_id, lake)
         limit_runtime(context.instance, context.run, MAX_RUNTIME_S)
         keys, lend = list(context.partition_keys), lake_in(context, settings).lend
@@ -56,10 +52,6 @@ def rebuilt_silver(
             metadata = {**silver_metadata(settings, feed, key), **rebuilt_metadata(feed, key, done)}
             context.add_asset_metadata(metadata, partition_key=key)
         yield dg.MaterializeResult(asset_key=spec.key)
-        names = {each.name for each in expectations_of_tables(feed)}
-        yield from recounted(context, settings, feed, names, keys, lend)
-        results = check_silver(settings, feed, feed.checks, keys, lend) if feed.checks else []
-        yield from results_of(context.instance, context.run.run_id, spec.key, results)
 
     return rebuild
 

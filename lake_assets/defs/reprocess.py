@@ -7,7 +7,7 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
-from lake_assets.defs.hand_runs import rebuild_pool
+from lake_assets.defs.hand_runs import silver_pool
 from lake_assets.defs.keys import gold_key, named, partition_of, quarantine_key, silver_key
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import lake_tags
@@ -71,7 +71,7 @@ def job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
         out={},
         description="Derives the asked-for tables from scratch while the streams go on.",
         required_resource_keys={resource_key(settings)},
-        pool=rebuild_pool(lake),
+        pool=silver_pool(lake),
     )
     def run_rebuild(context: dg.OpExecutionContext, config: RebuildConfig) -> Events:
         note_process(context.instance, context.run.run_id, lake)

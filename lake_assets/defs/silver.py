@@ -11,11 +11,11 @@ from lake_assets.defs.checks import MAX_RUNTIME_S, keys_asked_for
 from lake_assets.defs.code_references import code_references
 from lake_assets.defs.column_lineage import lineage_metadata
 from lake_assets.defs.freshness import freshness_policy
-from lake_assets.defs.hand_runs import limit_runtime, spark_pool
+from lake_assets.defs.grouping import AssetLayer, of_feed
+from lake_assets.defs.hand_runs import limit_runtime, silver_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.keys import (
     bronze_key,
-    group_of,
     identifier_of,
     key_partitions,
     key_pattern,
@@ -27,12 +27,12 @@ from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.rebuilt_silver import rebuilt_silver
 from lake_assets.defs.recounts import recounted
-from lake_assets.delta.catalog import keys_of
+from lake_assets.delta.catalog import example_keys
 from lake_assets.delta.column_types import column_types
 from lake_assets.model.expectations import Action, Expectation
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import flows_into
-from lake_assets.model.tables import Layer, quarantine_of
+from lake_assets.model.tables import quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.silver.noted_columns import in_words, noted_columns
 from lake_assets.state.lake_id import lake_id
@@ -72,7 +72,7 @@ def _silver(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> list[dg.As
     """Of a feed that fills another's tables none: they are the other's asset."""
     if feed.into is not None:
         return []
-    keys = keys_of(lake_of(settings), feed)
+    keys = example_keys(lake_of(settings), feed)
     pattern = feed.silver_table(key_pattern(feed))
     example = feed.silver_table(keys[0]) if keys else pattern
     made = noted_columns(settings, feed)
@@ -85,13 +85,12 @@ def _silver(settings: Settings, feeds: Sequence[Feed], feed: Feed) -> list[dg.As
             *(bronze_key(settings, each) for each in flows_into(feed)),
         ],
         partitions_def=key_partitions(feed, lake_id(settings)),
-        group_name=group_of(Layer.SILVER),
+        **of_feed(settings, feed, AssetLayer.SILVER),
         description="Decoded, typed, append-only events: one table a key"
         + (f", {feed.deduplicate}." if feed.deduplicate else ".")
         + " The streams write them as rows come in. Materialize derives the partitions again from "
         "bronze, while they go on.",
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata={
             **family_metadata(lake_of(settings), pattern, example, in_words(made)),
             **lineage_metadata(settings, feed, made, names),
@@ -109,10 +108,9 @@ def _quarantine(settings: Settings, feed: Feed) -> dg.AssetSpec:
     return dg.AssetSpec(
         quarantine_key(settings, feed),
         deps=[bronze_key(settings, feed)],
-        group_name=group_of(Layer.QUARANTINE),
+        **of_feed(settings, feed, AssetLayer.QUARANTINE),
         description="Messages that could not be decoded or routed: raw bytes, origin and reason.",
         kinds={"delta", "spark"},
-        owners=settings.dagster.owners,
         metadata={
             **declared_metadata(lake_of(settings), quarantine_of(feed.feed)),
             **code_references(settings, feed),
@@ -141,7 +139,7 @@ def _checks(settings: Settings, feed: Feed) -> dg.AssetChecksDefinition:
         specs=[_check(settings, feed, expectation, lake) for expectation in feed.expectations],
         can_subset=True,
         required_resource_keys={resource_key(settings)},
-        pool=spark_pool(lake),
+        pool=silver_pool(lake),
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckEvaluation]:
         note_process(context.instance, context.run.run_id, lake)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
-from lake_assets.defs.keys import bronze_key, gold_key, silver_key, sink_key
+from lake_assets.defs.grouping import AssetLayer, of_feed
+from lake_assets.defs.keys import bronze_key, gold_key, named, silver_key, sink_key
 from lake_assets.defs.sink_check import sink_check
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import DeliveryReport
@@ -27,13 +28,12 @@ def _sink(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetSpec:
     return dg.AssetSpec(
         sink_key(settings, feed, sink),
         deps=[_source_of(settings, feed, sink)],
-        group_name="sinks",
+        **of_feed(settings, feed, AssetLayer.SINK),
         description=(
-            f"Rows of {sink.source} that are sent to {sink.place}. Delivered by the job `streams`, "
-            "while it runs, or by `lake-assets deliver`."
+            f"Rows of {sink.source} that are sent to {sink.place}. Delivered by the job "
+            f"`{named(settings, 'streams')}`, while it runs, or by `lake-assets deliver`."
         ),
         kinds={_KINDS.get(sink.kind, sink.kind)},
-        owners=settings.dagster.owners,
         metadata=_address_of(sink),
     )
 

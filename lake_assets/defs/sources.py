@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import dagster as dg
 
-from lake_assets.defs.keys import backup_key, erasures_key, own_keys, source_keys
+from lake_assets.defs.grouping import AssetLayer, of_lake
+from lake_assets.defs.keys import backup_key, erasures_key, named, own_keys, source_keys
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings
 
@@ -37,10 +38,9 @@ def _source(settings: Settings, key: dg.AssetKey, feed: Feed, name: str) -> dg.A
     title = f"{declared.system} {declared.title_of(name) if declared.names else declared.title}"
     return dg.AssetSpec(
         key,
-        group_name="sources",
-        description=f"{title}: what comes in. Read by the job `streams`, or by the feed's own job "
-        "if it has a schedule.",
+        **of_lake(settings, AssetLayer.SOURCE),
+        description=f"{title}: what comes in. Read by the job `{named(settings, 'streams')}`, or "
+        "by the feed's own job if it has a schedule.",
         kinds={declared.kind},
-        owners=settings.dagster.owners,
         metadata={declared.origin.name: name},
     )

@@ -6,6 +6,7 @@ What a table is called does not tell whose it is (`model.owners`).
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
+from lake_assets.delta.table_log import table_folders
 from lake_assets.delta.table_owners import is_copy, is_there, owner_of, owners_in
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
@@ -49,6 +50,43 @@ def keys_found(lake: Store, feed: Feed) -> tuple[str, ...]:
     created = (owner.key for owner in silver if owner and owner.feed == tables_owner(feed))
     declared = _declared(lake, feed)
     return (*declared, *(key for key in created if key not in declared))
+
+
+_LOOKED_AT = 64
+"""Tables that are looked at for an example, all at once in a bucket. More would cost seconds of a
+code location with many keys, and of each run, which loads it again; fewer would find none more
+often."""
+
+
+def example_keys(lake: Store, feed: Feed, most: int = 1) -> tuple[str, ...]:
+    """A few keys whose silver tables are there, found without a look at each of many.
+
+    Where none is found so, the first declared ones.
+
+    Raises:
+        LakeError: a table's log cannot be read.
+    """
+    first = _with_tables(lake, feed, feed.keys[:_LOOKED_AT], most)
+    if first or not feed.creates_keys:
+        return first or feed.keys[:most]
+    named = (feed.tables.key_of_silver(table.name) for table in table_folders(lake, [Layer.SILVER]))
+    created = sorted({key for key in named if key is not None and key not in feed.keys})
+    return _with_tables(lake, feed, created[:_LOOKED_AT], most) or feed.keys[:most]
+
+
+def _with_tables(lake: Store, feed: Feed, keys: Sequence[str], most: int) -> tuple[str, ...]:
+    """Those of some keys whose tables are there and the feed's."""
+    found: list[str] = []
+    # One by one of a disk: the first usually is there.
+    step = 1 if lake.root.is_local else _LOOKED_AT
+    for at in range(0, len(keys), step):
+        some = keys[at : at + step]
+        owners = at_once(lake, partial(owner_of, lake), map(feed.silver_table, some))
+        of_feed = (owner is not None and owner.feed == tables_owner(feed) for owner in owners)
+        found += [key for key, is_one in zip(some, of_feed, strict=True) if is_one]
+        if len(found) >= most:
+            break
+    return tuple(found[:most])
 
 
 def keys_to_adopt(lake: Store, feed: Feed) -> tuple[str, ...]:

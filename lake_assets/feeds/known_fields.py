@@ -49,7 +49,8 @@ def fields_at(loc: Loc) -> list[str]:
         else:
             values = get_args(kind)
             kind = _unwrapped(values[-1]) if values else None
-    return list(_fields_of(kind)) if _is_model(kind) else []
+    fields = _fields_of(kind) if _is_model(kind) else {}
+    return sorted(fields, key=lambda name: not fields[name].is_required())  # in their order else
 
 
 def _fields_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:

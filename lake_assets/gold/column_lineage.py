@@ -3,9 +3,9 @@
 What a view's SQL says of its columns is `model.view_lineage`'s.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from lake_assets.delta.catalog import keys_of
+from lake_assets.delta.catalog import example_keys
 from lake_assets.delta.column_types import column_types
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
@@ -13,6 +13,10 @@ from lake_assets.model.queries import QuerySource
 from lake_assets.model.tables import EVERY_KEY, TableRef
 from lake_assets.model.view_lineage import Lineage, lineage_of
 from lake_assets.storage.store import Store
+
+_OWN_COLUMNS = 20
+"""Keys whose tables are looked at where each has columns of its own: each costs the reading of a
+log when a code location loads. Columns that only further keys have are missing in what is told."""
 
 
 def view_lineage(lake: Store, feed: Feed, view: GoldView) -> Lineage:
@@ -70,10 +74,9 @@ def _tables(lake: Store, feed: Feed, source: QuerySource) -> Iterator[TableRef]:
         yield feed.external[source.external].ref(source.external)
         return
     whose = feed.feed_of(source.feed)
-    keys: Sequence[str] = keys_of(lake, whose)
     read = whose.view(source.view) if source.view else None
     if read is not None and read.is_over_all:
         yield whose.gold_table(read, EVERY_KEY)
         return
-    for key in keys if whose.has_own_columns else keys[:1]:
+    for key in example_keys(lake, whose, _OWN_COLUMNS if whose.has_own_columns else 1):
         yield whose.silver_table(key) if read is None else whose.gold_table(read, key)

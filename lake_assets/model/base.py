@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, WithJsonSchema
 
 from lake_assets.model.tables import is_key_name
 
@@ -27,8 +27,16 @@ def _key(value: str) -> str:
     return value
 
 
-Identifier = Annotated[str, AfterValidator(_identifier)]
-KeyName = Annotated[str, AfterValidator(_key)]
+Identifier = Annotated[
+    str,
+    AfterValidator(_identifier),
+    WithJsonSchema({"type": "string", "pattern": f"^{_IDENTIFIER.pattern}$"}),
+]
+KeyName = Annotated[
+    str,
+    AfterValidator(_key),
+    WithJsonSchema({"type": "string", "pattern": "^[a-z0-9_]{1,64}$"}),
+]
 
 
 class Noun(BaseModel):

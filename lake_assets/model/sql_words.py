@@ -14,6 +14,8 @@ def complaint_of(error: Mapping[str, Any]) -> str:
         is_at_end = not str(error.get("end_context") or "").strip()
         shown = f" after `{here}`" if here and is_at_end else f" before `{here}`" if here else after
         return f"something is missing{shown}"
+    if said.startswith("The number of provided arguments"):
+        return f"there are too many arguments{after}"
     if said.startswith("Expecting ") and "<" not in said:
         wanted = said.removeprefix("Expecting ")
         return f"`{wanted}` is missing at `{here}`" if here else f"`{wanted}` is missing"

@@ -39,10 +39,18 @@ def _together(
     quick: Sequence[Problem], verdicts: Mapping[Loc, Problem | None]
 ) -> Sequence[Problem]:
     """What both said of the same texts; what Spark was not asked about stays as it is."""
-    kept = [one for one in quick if verdicts.get(tuple(one.loc), one) is not None]
+    kept = [one for one in quick if _is_kept(one, verdicts)]
     told = {tuple(one.loc) for one in kept}
     new = [one for loc, one in verdicts.items() if one is not None and loc not in told]
     return [*kept, *new]
+
+
+def _is_kept(quick: Problem, verdicts: Mapping[Loc, Problem | None]) -> bool:
+    """Whether Spark refuses the text, too, and knows no better why."""
+    if tuple(quick.loc) not in verdicts:
+        return True
+    verdict = verdicts[tuple(quick.loc)]
+    return verdict is not None and (quick.is_sure or "does not parse" in verdict.fact)
 
 
 def _in_order(judged: Sequence[Judged]) -> Iterator[tuple[str, GoldView]]:

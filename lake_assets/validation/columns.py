@@ -4,8 +4,8 @@ Declared schemas are asked nobody for; registered ones are asked of the registry
 is kept of its answers. What an expression gives is not known here: only its name is.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -25,35 +25,8 @@ from lake_assets.silver.rows import silver_origin
 from lake_assets.silver.transforming_format import TransformingFormat
 from lake_assets.sources.files.written_schemas import written_schemas
 from lake_assets.storage.open_store import lake_of
+from lake_assets.validation.known_columns import UNKNOWN, Columns
 from lake_assets.validation.select_items import names_selected
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """What rows have."""
-
-    types: Mapping[str, pa.DataType | None] = field(default_factory=dict)
-    """By name; None of one that is computed."""
-
-    is_open: bool = False
-    """Whether there may be others: then a name that is not here may be one."""
-
-    def find(self, name: str) -> str | None:
-        """What a column is called that SQL calls so: case tells none apart."""
-        return next((one for one in self.types if one.lower() == name.lower()), None)
-
-    def and_(self, *others: str) -> "Columns":
-        """With further ones."""
-        return Columns({**self.types, **dict.fromkeys(others)}, self.is_open)
-
-    @classmethod
-    def of(cls, schema: Iterable[pa.Field], *, is_open: bool = False) -> "Columns":
-        """Those of a schema."""
-        return cls({one.name: one.type for one in schema}, is_open)
-
-
-UNKNOWN = Columns(is_open=True)
-"""Of rows of which nothing is known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

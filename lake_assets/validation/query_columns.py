@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from lake_assets.validation.columns import UNKNOWN, Columns
+from lake_assets.validation.known_columns import UNKNOWN, Columns
 from lake_assets.validation.sql_text import Parsed, Read, is_word_of_sql
 
 

@@ -15,8 +15,9 @@ from lake_assets.feeds.document import Loc
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.model.sinks import CHANGE
 from lake_assets.parquet.partitioning import can_partition
-from lake_assets.validation.columns import UNKNOWN, Columns, FeedColumns
+from lake_assets.validation.columns import FeedColumns
 from lake_assets.validation.functions import known_functions
+from lake_assets.validation.known_columns import UNKNOWN, Columns
 from lake_assets.validation.query_columns import unresolved_in_query
 from lake_assets.validation.sql_text import (
     Fault,

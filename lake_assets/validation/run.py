@@ -11,7 +11,8 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
-from lake_assets.validation.columns import UNKNOWN, Columns, FeedColumns, columns_of
+from lake_assets.validation.columns import FeedColumns, columns_of
+from lake_assets.validation.known_columns import UNKNOWN, Columns
 from lake_assets.validation.quick import Known, Problem, judge
 from lake_assets.validation.texts import Declared
 

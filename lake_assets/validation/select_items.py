@@ -1,15 +1,14 @@
 """Which names the items of a `select` give, told from their words."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from lake_assets.validation.columns import Columns
+from lake_assets.validation.known_columns import Columns
 
 
-def names_selected(items: Sequence[str], columns: "Columns") -> "Columns":
+def names_selected(items: Sequence[str], columns: Columns) -> Columns:
     """What is selected of some columns; all of them if there are no items."""
     from sqlglot import exp, parse_one  # noqa: PLC0415 - takes 0.3 s, and imports of it are rare
     from sqlglot.errors import SqlglotError  # noqa: PLC0415
@@ -28,10 +27,10 @@ def names_selected(items: Sequence[str], columns: "Columns") -> "Columns":
             names, is_more = _names_of(one, columns)
             found |= names
             is_open = is_open or is_more
-    return type(columns)(found, is_open)
+    return Columns(found, is_open)
 
 
-def _names_of(item: Any, columns: "Columns") -> tuple[Mapping[str, pa.DataType | None], bool]:  # noqa: ANN401 - sqlglot's
+def _names_of(item: Any, columns: Columns) -> tuple[Mapping[str, pa.DataType | None], bool]:  # noqa: ANN401 - sqlglot's
     """What one item gives, and whether it may give more."""
     from sqlglot import exp  # noqa: PLC0415 - as above
 

@@ -8,7 +8,7 @@ from deltalake import write_deltalake
 
 from lake_assets.defs.checks import build as build_checks
 from lake_assets.defs.gold import build, former_schedule_names, run_tags, schedule_name
-from lake_assets.defs.hand_runs import spark_pool
+from lake_assets.defs.hand_runs import gold_pool
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.processes import PROCESS
@@ -285,7 +285,7 @@ def test_who_clicks_gets_an_answer_for_each_partition(settings, instance, lake):
     assert click(full_refresh=True) == {uno: "full", **observed}
     (run, *_) = instance.get_runs()
     assert run.tags["dagster/max_runtime"] == "3600"
-    assert own.resolve_asset_graph().get(GOLD).pools == {spark_pool(lake)}
+    assert own.resolve_asset_graph().get(GOLD).pools == {gold_pool(lake)}
 
 
 OFTEN = GAMES.gold[0]
@@ -471,4 +471,4 @@ def test_checks_of_a_view_over_all_are_executed_without_partitions(instance, set
 def test_a_view_is_shown_under_the_names_of_its_tables(settings, feed, name):
     graph = build(settings, [feed]).resolve_asset_graph()
     (key,) = graph.materializable_asset_keys
-    assert graph.get(key).metadata["dagster/table_name"] == dg.MetadataValue.text(name)
+    assert graph.get(key).metadata["tables"] == dg.MetadataValue.text(name)

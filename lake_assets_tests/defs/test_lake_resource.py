@@ -170,6 +170,20 @@ def test_a_lake_has_its_resource_under_a_name_of_its_own_beside_another(settings
     dg.Definitions.validate_loadable(dg.Definitions.merge(build_gold(second, [FEED]), theirs))
 
 
+def test_a_launch_may_not_name_another_lake(instance, lake, other, settings):
+    """Else the launchpad's form would promise what steps do not do."""
+    instance.add_dynamic_partitions(key_partitions(FEED, lake_id(settings)).name, ["uno"])
+    with pytest.raises(dg.DagsterResourceFunctionError) as raised:
+        dg.materialize(
+            [other],
+            resources={"lake": lake},
+            instance=instance,
+            partition_key="uno",
+            run_config={"resources": {"lake": {"config": {"lake": "/elsewhere"}}}},
+        )
+    assert "is '/elsewhere' in this launch" in str(raised.value.__cause__)
+
+
 def test_rooms_of_one_lake_have_one_object(settings):
     assert resources(settings, [FEED])["lake"] is resources(settings, [FEED])["lake"]
     assert resources(settings, [FEED])["lake"] is not resources(settings, [GAMES])["lake"]

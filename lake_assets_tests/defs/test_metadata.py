@@ -43,7 +43,7 @@ def test_a_table_tells_its_rows_its_version_and_its_columns(lake):
 
 def test_a_family_of_tables_shows_the_columns_of_one(lake):
     found = family_metadata(LocalStore.at(lake), silver_of("{key}"), UNO)
-    assert found["dagster/table_name"].value == "silver_{key}_events"
+    assert found["tables"].value == "silver_{key}_events"
     assert found["dagster/column_schema"].value == dg.TableSchema([dg.TableColumn("n", "long")])
 
 

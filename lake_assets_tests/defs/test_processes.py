@@ -1,7 +1,6 @@
 import dagster as dg
 import pytest
 from dagster import DagsterRunStatus as Status
-from dagster._core.launcher import RunLauncher
 
 from lake_assets.defs.lake_scope import LAKE, UNFINISHED, runs_of
 from lake_assets.defs.processes import (
@@ -15,6 +14,7 @@ from lake_assets.defs.processes import (
 )
 from lake_assets.runtime.processes import process_of
 from lake_assets_tests.defs.origins import REPOSITORY
+from lake_assets_tests.defs.pods import use_pods
 
 
 @pytest.fixture
@@ -124,23 +124,10 @@ def far_process(sleeper):
     return f"another container/{rest}"
 
 
-class PodLauncher(RunLauncher):
-    """Starts nothing: of Kubernetes' and Docker's only what is asked of them here."""
-
-    def launch_run(self, context):
-        raise NotImplementedError
-
-    def terminate(self, run_id):
-        raise NotImplementedError
-
-
 @pytest.fixture
 def pods(instance, monkeypatch):
-    """The instance, with such a launcher."""
-    launcher = PodLauncher()
-    launcher.register_instance(instance)
-    monkeypatch.setattr(instance, "_run_launcher", launcher)
-    return instance
+    """The instance starts each run in a container of its own."""
+    use_pods(instance, monkeypatch)
 
 
 @pytest.mark.usefixtures("pods")

@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake_assets.definitions import assemble
-from lake_assets.defs.hand_runs import rebuild_pool
+from lake_assets.defs.hand_runs import silver_pool
 from lake_assets.defs.internals.runs import MAX_RUNTIME, range_tags
 from lake_assets.defs.keys import key_partitions, silver_key
 from lake_assets.defs.reports import latest_metadata
@@ -62,7 +62,7 @@ def test_materialize_derives_the_clicked_partitions_again(lake, instance):
     one_process = dg.Definitions(executor=dg.in_process_executor)
     definitions = dg.Definitions.merge(assemble(settings, [feed]), one_process)
     whole = definitions.resolve_implicit_global_asset_job_def()
-    job = whole.get_subset(asset_selection={SILVER}, asset_check_selection=set())
+    job = whole.get_subset(asset_selection={SILVER})  # with its checks, as the page has it
     done = job.execute_in_process(instance=instance, tags=range_tags(["uno", "chess"]))
     assert done.success
     assert sorted(str(e.partition) for e in done.get_asset_materialization_events()) == [
@@ -123,4 +123,4 @@ def test_a_rebuild_is_one_run_in_a_pool_of_its_own(settings):
     graph = assemble(settings, [GAMES]).resolve_asset_graph()
     node = graph.get(SILVER)
     assert node.backfill_policy == dg.BackfillPolicy.single_run()
-    assert node.pools == {rebuild_pool(lake_id(settings))}
+    assert node.pools == {silver_pool(lake_id(settings))}

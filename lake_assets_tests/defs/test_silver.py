@@ -126,7 +126,7 @@ def test_silver_is_shown_under_the_names_of_its_tables(settings, feed, name):
     (metadata,) = [
         graph.get(key).metadata for key in graph.get_all_asset_keys() if "silver" in key.path[0]
     ]
-    assert metadata["dagster/table_name"] == dg.MetadataValue.text(name)
+    assert metadata["tables"] == dg.MetadataValue.text(name)
 
 
 def metadata_of(settings, feed):

@@ -83,7 +83,7 @@ def test_a_run_tells_of_tables_and_checks_as_the_streams_do(execute, instance):
         e.materialization for e in done.get_asset_materialization_events() if e.asset_key == SILVER
     ]
     assert (event.partition, event.metadata["rows_added"].value) == ("uno", 2)
-    assert event.metadata["dagster/row_count"].value == 2
+    assert event.metadata["dagster/partition_row_count"].value == 2
     (info,) = instance.event_log_storage.get_asset_check_partition_info(
         [dg.AssetCheckKey(SILVER, "gamer_is_known")]
     )

@@ -3,8 +3,15 @@ import shutil
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.catalog import adoptable_keys, keys_of, refused_keys, tables_of
+from lake_assets.delta.catalog import (
+    adoptable_keys,
+    example_keys,
+    keys_of,
+    refused_keys,
+    tables_of,
+)
 from lake_assets.delta.committer import Committer
+from lake_assets.delta.table_owners import owner_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import filling
 from lake_assets.model.gold_views import GoldView
@@ -53,6 +60,33 @@ def test_declared_games_are_a_feeds_games(own):
 def test_games_that_were_created_come_after_the_declared_ones(own):
     lake = own(silver(CREATES, "poker", "uno", "chess"))
     assert keys_of(LocalStore.at(lake), CREATES) == ("uno", "chess", "poker")
+
+
+def test_an_example_is_a_key_that_has_a_table(own):
+    lake = LocalStore.at(own({**silver(GAMES, "go_fish"), **silver(CREATES, "chess", "poker")}))
+    assert example_keys(lake, GAMES) == ("go_fish",)
+    assert example_keys(lake, CREATES) == ("chess",)
+    assert example_keys(lake, CREATES, 3) == ("chess", "go_fish", "poker")
+
+
+def test_without_tables_an_example_is_a_declared_key(own, tmp_path):
+    assert example_keys(LocalStore.at(tmp_path), GAMES) == ("uno",)
+    lake = LocalStore.at(own(silver(CARDS, "uno")))
+    assert example_keys(lake, CREATES) == ("uno",)
+
+
+def test_examples_are_found_without_a_look_at_all_tables(own, monkeypatch):
+    keys = [f"key{number:03}" for number in range(200)]
+    lake = LocalStore.at(own(silver(CREATES, *keys)))
+    looked = []
+
+    def look(store, table):
+        looked.append(table)
+        return owner_of(store, table)
+
+    monkeypatch.setattr("lake_assets.delta.catalog.owner_of", look)
+    assert example_keys(lake, CREATES) == ("key000",)
+    assert len(looked) == 2  # the declared one, which has no table, and the first that has
 
 
 def test_games_of_another_feed_are_none_even_if_they_are_declared(own):

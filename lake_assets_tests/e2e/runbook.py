@@ -106,7 +106,6 @@ class Reader:
         """
         self.done.append(line)
         words = shlex.split(line)
-        words = [w for w in words if not (w == "--yes" and words[1] == "rebuild")]  # TEMP
         if words[0] == "export":
             pairs = (word.split("=", 1) for word in words[1:])
             self.exports |= {name: os.path.expandvars(value) for name, value in pairs}

@@ -5,10 +5,15 @@ import os
 import re
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, NewPartitions, ScramMechanism
+from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
-from confluent_kafka.admin._scram import ScramCredentialInfo, UserScramCredentialUpsertion
+from confluent_kafka.admin._scram import (
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+from confluent_kafka.cimpl import NewPartitions
 from deltalake import DeltaTable
 
 from lake_assets.model.endpoints import Endpoints

@@ -81,8 +81,8 @@ def test_it_goes_on_and_is_rebuilt(lake, tmp_path):
     accounts = find_feed(load_feeds(lake.feeds), "accounts")
     current = accounts.gold_table(accounts.view("current"), "accounts")
     assert sorted((r["id"], r["name"]) for r in rows_of(lake, current)) == [(2, "rob"), (3, "cyd")]
-    run(lake, "rebuild", "silver")
-    run(lake, "rebuild", "gold")
+    run(lake, "rebuild", "silver", "--yes")
+    run(lake, "rebuild", "gold", "--yes")
     assert coins(lake) == AFTER
     assert sparkless_here(lake, "maintain").returncode == 0
 

@@ -37,7 +37,7 @@ def declared(tmp_path):
 def expectations_of(loop):
     """Of the DLT code, by name: the decorator that says what is done, and the condition."""
     return {
-        call.args[0].value: (call.func.attr, call.args[1].value)
+        ast.literal_eval(call.args[0]): (call.func.attr, ast.literal_eval(call.args[1]))
         for call in ast.walk(loop)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
@@ -51,7 +51,7 @@ def test_both_sides_name_the_same_games_and_rules(declared):
     (games,) = [
         ast.literal_eval(one.value)
         for one in loop.body
-        if isinstance(one, ast.Assign) and one.targets[0].id == "GAMES"
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "GAMES"
     ]
     assert list(feed.keys) == games
     actions = {"drop": "expect_or_drop", "warn": "expect"}
@@ -91,7 +91,7 @@ def test_the_feed_has_what_the_loop_had_old_rows_among_it(connected, services, d
         assert players == [("ann", "d0"), ("ann", "d1")]
         (agg,) = rows_of(settings, feed.gold_table(feed.view("player_agg"), game))
         assert (agg["session_count"], agg["min_timestamp"]) == (2, OLD)
-    again = lake_assets_here(settings, "backfill", "old_games")
+    again = lake_assets_here(settings, "backfill", "--feed", "old_games")
     assert again.stdout.startswith("0 rows taken"), again.stderr
 
 

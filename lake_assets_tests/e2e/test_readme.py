@@ -71,9 +71,16 @@ def test_the_queries_run_on_the_logs(settings):
     assert answers == [[("demux", 1, 2, 0.0, None)], [("uno", "gamer_is_known", 1 / 3)]]
 
 
-def test_the_feeds_that_the_readme_shows_are_feeds(tmp_path):
-    readme = (ROOT / "README.md").read_text()
-    blocks = {b.split(":")[0]: b for b in re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL)}
+def test_the_feed_that_the_readme_shows_is_a_feed(tmp_path):
+    (text,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "games.yaml").write_text(text)
+    (feed,) = load_feeds(tmp_path)
+    assert feed.keys == ("rummy", "spades", "chess")
+
+
+def test_the_feeds_that_the_guide_shows_are_feeds(tmp_path):
+    guide = (ROOT / "docs" / "guide.md").read_text()
+    blocks = {b.split(":")[0]: b for b in re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)}
     shipped = (ROOT / "lake_assets" / "feeds" / "games.yaml").read_text()
     head, _ = shipped.split("expectations:")
     text = (

@@ -5,10 +5,12 @@ import re
 import pytest
 
 from lake_assets.model.quarantine import Reason
-from lake_assets.settings.schema import KafkaSettings
+from lake_assets.settings.schema import KafkaSettings, RegistrySettings
+from lake_assets_tests.commandline import lake_assets_here, sparkless_here
+from lake_assets_tests.e2e.asked_registry import asked_registry
 from lake_assets_tests.e2e.runbook import PAGES, Reader
 from lake_assets_tests.e2e.runbook_steps import STEPS
-from lake_assets_tests.events import Topic
+from lake_assets_tests.events import Topic, framed
 
 DOCS = PAGES.parent
 
@@ -71,3 +73,25 @@ def test_the_guide_names_each_runbook():
     assert [
         path.name for path in PAGES.glob("*.md") if f"(runbooks/{path.name})" not in guide
     ] == []
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_the_page_of_rights_names_all_that_is_asked_of_a_registry(connected, services, tmp_path):
+    topic = Topic(services)
+    another = topic.register_text("message other { string a = 1; }", under=f"{topic.name}-other")
+    topic.produce(framed(topic.register(0)), framed(topic.register(1), version=1), framed(another))
+    text = (connected.feeds / "games.yaml").read_text().replace("game-stream", topic.name)
+    (tmp_path / "feeds").mkdir()
+    (tmp_path / "feeds" / "games.yaml").write_text(text)
+    with asked_registry(services.registry) as (url, asked):
+        own = {"feeds": tmp_path / "feeds", "registry": RegistrySettings(url=url)}
+        settings = connected.model_copy(update=own)
+        assert sparkless_here(settings, "doctor").returncode == 0
+        done = lake_assets_here(settings, "stream", "--until-caught-up")
+        assert done.returncode == 0, done.stderr
+    page = (PAGES / "permissions.md").read_text().split("## Schema registry")[1].split("\n## ")[0]
+    told = set(re.findall(r"`(GET [^`]+)`", page))
+    # An id that is registered after the versions were listed is asked for by itself.
+    assert told - {"GET /schemas/ids/{id}"} <= asked <= told

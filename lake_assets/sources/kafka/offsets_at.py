@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.base import ANSWER_S

@@ -31,7 +31,7 @@ send plays 2
 send accounts 2
 "$program" stream --until-caught-up
 "$program" refresh
-"$program" erase --column player --value gone
+"$program" erase --column player --value gone --yes # which 0.1.0 at 1d4b0245 did not ask for
 "$program" maintain
 "$program" backup "$data/backup"
 send plays 3 # in silver, and in no view yet
