@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from deltalake.exceptions import DeltaError
 from rich.filesize import decimal
 
 from lake_assets.cli.console import stderr
 from lake_assets.delta.log_history import open_table, state_of
-from lake_assets.errors import UsageError
+from lake_assets.errors import LakeError, UsageError
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
 
@@ -35,14 +36,21 @@ class Touched:
     rows: int
     files: int
     size_bytes: int
+    is_readable: bool = True
 
 
 def touched(lake: Store, tables: Iterable[TableRef]) -> list[Touched]:
-    """Those of some tables that are there."""
+    """Those of some tables that are there; what cannot be read is one of them, and not counted."""
     found = []
     for table in tables:
-        if (handle := open_table(lake, table)) is not None:
-            state = state_of(handle)
+        try:
+            handle = open_table(lake, table)
+            state = None if handle is None else state_of(handle)
+        except (LakeError, DeltaError):
+            nothing = {"rows": 0, "files": 0, "size_bytes": 0}
+            found.append(Touched(table=table.name, **nothing, is_readable=False))
+            continue
+        if state is not None:
             found.append(
                 Touched(
                     table=table.name,
@@ -56,7 +64,10 @@ def touched(lake: Store, tables: Iterable[TableRef]) -> list[Touched]:
 
 def in_words(tables: Sequence[Touched]) -> list[str]:
     """A line a table, and one of their sums."""
-    lines = [f"  {one.table}: {_sums([one])}" for one in tables[:_SHOWN]]
+    lines = [
+        f"  {one.table}: {_sums([one]) if one.is_readable else 'cannot be read'}"
+        for one in tables[:_SHOWN]
+    ]
     if len(tables) > _SHOWN:
         lines.append(f"  and {len(tables) - _SHOWN:,} more")
     return [*lines, f"{counted(len(tables), 'table')}, {_sums(tables)}"]

@@ -114,7 +114,9 @@ def rebuild(
         feeds = pick_feeds(settings, feed, keys=key, view=view)
     if layer is RebuildLayer.SILVER:
         feeds = with_silver(feeds)
-    now = touched(lake_of(settings), _tables(lake_of(settings), feeds, layer, key, view))
+    lake_now, is_asked = lake_of(settings), dry_run or not yes
+    named = _tables(lake_now, feeds, layer, key, view) if is_asked else ()
+    now = touched(lake_now, named)
     if dry_run:
         result = {"is_dry_run": True, "layer": layer, "tables": now}
         show = partial(_say, [f"would be {_ENDS[layer]}:", *in_words(now)])

@@ -116,7 +116,10 @@ def _restore_backup(
     found, progress = place_at(settings, place), Progress()
     dry_run, yes = asking
     lake = lake_of(settings)
-    now = [one for one in touched(lake, tables_in(lake)) if one.rows]
+    # Who has answered ahead may restore over what nobody can read any more.
+    is_asked = dry_run or (force and not yes)
+    there = touched(lake, tables_in(lake)) if is_asked else []
+    now = [one for one in there if one.rows or not one.is_readable]
     if dry_run:
         manifest = found.manifest(number)
         words = f"backup {manifest.number} of {manifest.made_at} would be put into "

@@ -92,3 +92,16 @@ def test_older_backups_go_only_after_a_yes(lake, tmp_path):
 def test_a_requeue_says_what_it_would_try(lake):
     done = sparkless_here(lake, "requeue", "--dry-run", "--json")
     assert answer_of(done)["result"] == {"is_dry_run": True, "quarantined": {"games": {}}}
+
+
+def test_a_table_that_cannot_be_read_is_named_and_may_be_restored_over(lake, tmp_path):
+    place = str(tmp_path / "place")
+    assert sparkless_here(lake, "backup", place).returncode == 0
+    log = lake.lake_dir / UNO.relative / "_delta_log"
+    for file in log.glob("*.json"):
+        file.write_text("torn")
+    looked = sparkless_here(lake, "restore", place, "--force", "--dry-run")
+    assert f"{UNO.name}: cannot be read" in looked.stdout
+    assert sparkless_here(lake, "restore", place, "--force").returncode == 2
+    done = sparkless_here(lake, "restore", place, "--force", "--yes")
+    assert done.returncode == 0, done.stderr
