@@ -65,8 +65,8 @@ def test_an_option_of_one_name_is_the_same_everywhere():
             shape = (parameter.type_descriptor.annotation, parameter.multiple, parameter.is_flag)
             seen.setdefault(word, {}).setdefault(shape, command)
     several = {word: shapes for word, shapes in seen.items() if len(shapes) > 1}
-    # What files and what results are written as; a time, or of tables also a version.
-    assert several.keys() <= {"--format", "--at"}, several
+    # What files and what results are written as.
+    assert several.keys() <= {"--format"}, several
 
 
 def test_the_shared_options_have_one_help_text():

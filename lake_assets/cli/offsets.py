@@ -7,7 +7,13 @@ import typer
 
 from lake_assets.cli.answer import tell
 from lake_assets.cli.console import stdout
-from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, OneFeedOption, pick_feed
+from lake_assets.cli.shared import (
+    FeedsOption,
+    HomeOption,
+    JsonOption,
+    OneFeedOption,
+    pick_feed,
+)
 from lake_assets.errors import FeedError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.sources import KafkaSource
@@ -18,10 +24,10 @@ from lake_assets.sources.kafka.offsets_at import offsets_at
 
 def offsets(
     *,
-    at: Annotated[
+    since: Annotated[
         datetime,
         typer.Option(
-            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+            formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
             help="A time (UTC), as Kafka has it of the rows.",
         ),
     ],
@@ -40,7 +46,7 @@ def offsets(
     one = pick_feed(settings, feed)
     topics = _topics_of(one)
     endpoints = control.locate(settings, [one])
-    found = {topic: offsets_at(endpoints, topic, at.replace(tzinfo=UTC)) for topic in topics}
+    found = {topic: offsets_at(endpoints, topic, since.replace(tzinfo=UTC)) for topic in topics}
     tell("offsets", found, as_json=as_json, show=lambda: _show(one, found))
 
 
