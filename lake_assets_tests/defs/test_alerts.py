@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from lake_assets.alerts.sensor_cursor import Watch
 from lake_assets.defs import bronze, silver
 from lake_assets.defs.alerts import build
+from lake_assets.defs.gap_check import gap_check
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.logs.gaps import record_gaps
@@ -161,7 +162,7 @@ def test_lost_rows_are_told_of_by_their_table_and_not_by_bronze_s_check_as_well(
     gap = Gap(source="t", partition=0, offset_from=1, offset_to=5, reason=deleted)
     with open_lake(told) as context:
         record_gaps(context, "games", [gap], datetime.now(UTC))
-    (check,) = bronze.build(told, [GAMES]).asset_checks or ()
+    check = gap_check(told, GAMES)
     selection = dg.AssetSelection.checks(check)
     dg.materialize([check], instance=instance, selection=selection)
     assert sensor.events() == [("begun", "rows_lost", "games")]

@@ -3,8 +3,7 @@ from datetime import UTC, datetime
 import dagster as dg
 import pytest
 
-from lake_assets.defs.bronze import build
-from lake_assets.defs.gap_check import check_key, gap_evaluation, severity
+from lake_assets.defs.gap_check import check_key, gap_check, gap_evaluation, severity
 from lake_assets.logs.gaps import RecordedGap, record_gaps
 from lake_assets.model.checks import Severity
 from lake_assets.model.gaps import Gap, GapReason
@@ -53,7 +52,7 @@ def test_executed_it_fails_with_the_ranges_that_the_table_has(settings, instance
     with open_lake(settings) as context:
         record_gaps(context, "games", gaps, datetime.now(UTC))
         record_gaps(context, "other", [gap(50, 90)], datetime.now(UTC))
-    (check,) = build(settings, [GAMES]).asset_checks or ()
+    check = gap_check(settings, GAMES)
     done = dg.materialize([check], instance=instance, selection=dg.AssetSelection.checks(check))
     (found,) = done.get_asset_check_evaluations()
     assert (found.asset_check_key, found.passed) == (check_key(settings, GAMES), False)
