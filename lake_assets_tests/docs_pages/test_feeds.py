@@ -6,12 +6,13 @@ from docs_pages.fields import described
 from lake_assets.model.base import Noun
 from lake_assets.model.checks import DatasetCheck
 from lake_assets.model.feeds import Feed
+from lake_assets.model.freshness import Fresh
 from lake_assets.model.one_source import OneSource
 from lake_assets.model.payload import OneFormat
 from lake_assets.model.subjects import OfSubjects
 from lake_assets.model.wrapped import WrappedIn
 
-BASES = {DatasetCheck, OfSubjects, OneFormat, OneSource, WrappedIn}
+BASES = {DatasetCheck, Fresh, OfSubjects, OneFormat, OneSource, WrappedIn}
 """What only others are made of."""
 
 
