@@ -28,7 +28,7 @@ from lake_assets.defs.internals.asset_checks import (
 from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
 from lake_assets.defs.keys import gold_key, name_of, named
 from lake_assets.defs.lake_scope import is_under_way
-from lake_assets.defs.late import go_round, horizon_of, locate, look_ahead, look_at_lake
+from lake_assets.defs.lazy_imports import go_round, horizon_of, locate, look_ahead, look_at_lake
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.supervision import observe
 from lake_assets.defs.triggered import job_name
