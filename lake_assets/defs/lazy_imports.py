@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lake_assets.erasure.proved import prove_erased
     from lake_assets.erasure.run import erase
     from lake_assets.erasure.values_file import values_in
+    from lake_assets.gold.status import behind_since, never_computed, views_behind
     from lake_assets.logs.gaps import recorded_gaps
     from lake_assets.maintenance.run import maintain
     from lake_assets.query.whole_tables import arrow_rows, spark_rows
@@ -47,6 +48,7 @@ __all__ = [
     "arrow_rows",
     "audit",
     "back_up_on_schedule",
+    "behind_since",
     "can_purge",
     "check_gold",
     "check_silver",
@@ -60,6 +62,7 @@ __all__ = [
     "look_ahead",
     "look_at_lake",
     "maintain",
+    "never_computed",
     "prove_erased",
     "purge_run",
     "rebuild_silver",
@@ -74,6 +77,7 @@ __all__ = [
     "sync",
     "target_of",
     "values_in",
+    "views_behind",
     "wait_for_services",
 ]
 
@@ -89,6 +93,7 @@ MODULES = {
     "lake_assets.erasure.proved": ("prove_erased",),
     "lake_assets.erasure.run": ("erase",),
     "lake_assets.erasure.values_file": ("values_in",),
+    "lake_assets.gold.status": ("behind_since", "never_computed", "views_behind"),
     "lake_assets.logs.gaps": ("recorded_gaps",),
     "lake_assets.maintenance.run": ("maintain",),
     "lake_assets.query.whole_tables": ("arrow_rows", "spark_rows"),
