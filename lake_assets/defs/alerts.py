@@ -28,13 +28,19 @@ from lake_assets.defs.internals.asset_checks import (
 from lake_assets.defs.internals.instigators import last_tick, repository_of, turned_off
 from lake_assets.defs.keys import gold_key, name_of, named
 from lake_assets.defs.lake_scope import is_under_way
-from lake_assets.defs.late import go_round, horizon_of, locate, look_ahead, look_at_lake
+from lake_assets.defs.lazy_imports import (
+    behind_since,
+    go_round,
+    horizon_of,
+    locate,
+    look_ahead,
+    look_at_lake,
+)
 from lake_assets.defs.rotation import SUPERVISOR
 from lake_assets.defs.supervision import observe
 from lake_assets.defs.triggered import job_name
 from lake_assets.defs.triggered import schedule_name as triggered_schedule
 from lake_assets.errors import ServiceError
-from lake_assets.gold.status import behind_since
 from lake_assets.model.alerts import AlertSeverity
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised

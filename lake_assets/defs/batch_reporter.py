@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from lake_assets.defs.lake_scope import add_keys
+from lake_assets.defs.lazy_imports import log_lines
 from lake_assets.defs.processes import Fence, note_interrupt
 from lake_assets.defs.reports import Event, events_of, unreported
 from lake_assets.defs.sinks import Deliveries
@@ -23,7 +24,6 @@ from lake_assets.model.reports import (
     Waiting,
 )
 from lake_assets.model.tables import EVERY_KEY
-from lake_assets.runtime.log_lines import log_lines
 from lake_assets.settings.schema import Settings
 from lake_assets.streams.batch_totals import BatchTotals, Change, changes_of, changes_of_gold
 

@@ -8,7 +8,7 @@ import dagster as dg
 from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import catalog_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
-from lake_assets.defs.late import sync
+from lake_assets.defs.lazy_imports import sync
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings

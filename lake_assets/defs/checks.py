@@ -12,7 +12,7 @@ from lake_assets.defs.hand_runs import gold_pool, limit_runtime, silver_pool
 from lake_assets.defs.internals.asset_checks import partitioned_check
 from lake_assets.defs.keys import gold_key, identifier_of, key_partitions, silver_key
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
-from lake_assets.defs.late import check_gold, check_silver
+from lake_assets.defs.lazy_imports import check_gold, check_silver
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import results_of
 from lake_assets.delta.catalog import keys_of

@@ -16,7 +16,15 @@ from pydantic import Field
 from lake_assets.defs.grouping import AssetLayer, of_lake
 from lake_assets.defs.keys import erasures_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
-from lake_assets.defs.late import Request, audit, erase, has_work, locate, prove_erased, values_in
+from lake_assets.defs.lazy_imports import (
+    Request,
+    audit,
+    erase,
+    has_work,
+    locate,
+    prove_erased,
+    values_in,
+)
 from lake_assets.defs.processes import note_process
 from lake_assets.erasure.wanted import Wanted
 from lake_assets.errors import ErasureError

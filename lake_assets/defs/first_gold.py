@@ -12,8 +12,8 @@ from lake_assets.defs.gold import former_schedule_names, request, run_tags, sche
 from lake_assets.defs.internals.instigators import keep_off, repository_of, turned_off
 from lake_assets.defs.keys import gold_key, named
 from lake_assets.defs.lake_scope import UNFINISHED, known_keys
+from lake_assets.defs.lazy_imports import never_computed, views_behind
 from lake_assets.gold.first_refresh import first_refreshes
-from lake_assets.gold.status import never_computed, views_behind
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView

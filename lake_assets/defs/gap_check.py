@@ -13,7 +13,7 @@ import dagster as dg
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, identifier_of
-from lake_assets.defs.late import recorded_gaps
+from lake_assets.defs.lazy_imports import recorded_gaps
 from lake_assets.defs.processes import note_process
 from lake_assets.model.checks import Severity
 from lake_assets.model.feeds import Feed

@@ -27,7 +27,7 @@ from lake_assets.defs.keys import (
 )
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import is_under_way, known_keys, lake_tags
-from lake_assets.defs.late import refresh_gold
+from lake_assets.defs.lazy_imports import refresh_gold, views_behind
 from lake_assets.defs.metadata import family_metadata
 from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
 from lake_assets.defs.processes import note_process
@@ -35,7 +35,6 @@ from lake_assets.defs.view_order import deps_of, parts_of
 from lake_assets.delta.catalog import example_keys, keys_of
 from lake_assets.feeds.cron import slug
 from lake_assets.gold.column_lineage import view_lineage, view_words
-from lake_assets.gold.status import views_behind
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView

@@ -7,14 +7,13 @@ is lent (`spark.lent_session`).
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import dagster as dg
 import dagster_pyspark
-import pyarrow as pa
 from pydantic import Field, PrivateAttr, SecretStr
 
-from lake_assets.defs.late import arrow_rows, spark_rows
+from lake_assets.defs.lazy_imports import KeptSession, arrow_rows, spark_rows
 from lake_assets.defs.readable_tables import Asked, table_asked_for
 from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import load_feeds
@@ -22,8 +21,12 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import TableRef
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
-from lake_assets.spark.lent_session import Frame, KeptSession, LendSpark, Session
 from lake_assets.storage.open_store import lake_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lake_assets.spark.lent_session import Frame, LendSpark, Session
 
 Key = dg.AssetKey | str | Sequence[str]
 
@@ -48,7 +51,7 @@ class LakeResource(dagster_pyspark.PySparkResource):
     """Set where definitions were built from settings and feeds of their own."""
 
     _loaded: tuple[Settings, Sequence[Feed]] | None = PrivateAttr(default=None)
-    _kept: KeptSession | None = PrivateAttr(default=None)
+    _kept: "KeptSession | None" = PrivateAttr(default=None)
 
     def read(
         self,
@@ -58,7 +61,7 @@ class LakeResource(dagster_pyspark.PySparkResource):
         feed: str | None = None,
         view: str | None = None,
         columns: Sequence[str] | None = None,
-    ) -> pa.Table:
+    ) -> "pa.Table":
         """All rows of a table of silver or gold as an Arrow table; needs no Spark.
 
         Args:
@@ -82,19 +85,19 @@ class LakeResource(dagster_pyspark.PySparkResource):
         feed: str | None = None,
         view: str | None = None,
         columns: Sequence[str] | None = None,
-    ) -> Frame:
+    ) -> "Frame":
         """As `read`, as a Spark DataFrame that reads nothing before an action on it."""
         table, step = self._table(Asked(key=key, partition=partition, feed=feed, view=view))
         lake = lake_of(self._settings)
         return spark_rows(self.spark_session, lake, table, columns, step=step)
 
     @property
-    def spark_session(self) -> Session:
+    def spark_session(self) -> "Session":
         """The run's session, with Delta and the lake's store set up; started by the first use."""
         return self._sessions.session()
 
     @property
-    def lend(self) -> LendSpark:
+    def lend(self) -> "LendSpark":
         """The session for work below Dagster, which starts it only if it needs one."""
         return self._sessions.lend
 

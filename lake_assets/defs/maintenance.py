@@ -13,7 +13,7 @@ from pydantic import Field
 from lake_assets.defs.grouping import AssetLayer, of_feed
 from lake_assets.defs.keys import maintenance_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
-from lake_assets.defs.late import maintain
+from lake_assets.defs.lazy_imports import maintain
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings

@@ -8,6 +8,7 @@ well. What is due is decided in `supervision.observations`; what keeps an idle f
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -16,7 +17,7 @@ from lake_assets.defs.freshness import fresh_within, renewed
 from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, name_of, named, silver_key
-from lake_assets.defs.late import locate
+from lake_assets.defs.lazy_imports import locate, seconds_behind, source_standing
 from lake_assets.defs.sources import keys_of_sources
 from lake_assets.defs.stream_check import StreamSeen, metadata_of, stream_evaluation
 from lake_assets.defs.supervision import observe
@@ -28,10 +29,12 @@ from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.state.run_notes import run_note_of
-from lake_assets.streams.source_standing import SourceStanding, seconds_behind, source_standing
 from lake_assets.streams.stream_standing import StreamStanding, StreamState, standing_of
 from lake_assets.supervision.far_streams import runs_elsewhere
 from lake_assets.supervision.observations import ObserverMemory
+
+if TYPE_CHECKING:
+    from lake_assets.streams.source_standing import SourceStanding
 
 NAME = "observer"
 
@@ -51,7 +54,7 @@ class Look:
 
     feed: Feed
     stream: StreamStanding
-    source: SourceStanding | None = None
+    source: "SourceStanding | None" = None
     """None if it was not asked, or does not answer."""
 
     lag_s: float = 0.0

@@ -13,7 +13,7 @@ import dagster as dg
 from lake_assets.defs.internals.materializations import plan_materialization
 from lake_assets.defs.internals.runs import range_tags
 from lake_assets.defs.keys import gold_key
-from lake_assets.gold.status import views_behind
+from lake_assets.defs.lazy_imports import views_behind
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
 from lake_assets.settings.schema import Settings

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from lake_assets.defs.internals.purge import can_purge, purge_run
 from lake_assets.defs.internals.runs import tag_run
 from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import lake_tags, runs_of
+from lake_assets.defs.lazy_imports import can_purge, purge_run
 from lake_assets.defs.processes import note_process
 from lake_assets.model.feeds import Feed
 from lake_assets.settings.schema import Settings

@@ -11,7 +11,7 @@ import dagster as dg
 from lake_assets.defs.hand_runs import limit_runtime, silver_pool
 from lake_assets.defs.keys import identifier_of, named
 from lake_assets.defs.lake_resource import lake_in, resource_key
-from lake_assets.defs.late import locate, rebuild_silver
+from lake_assets.defs.lazy_imports import locate, rebuild_silver
 from lake_assets.defs.metadata import Metadata, table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.feeds.load import find_feed

@@ -1,17 +1,20 @@
 """Expectations of silver as they stand in its tables, as results of Dagster's checks."""
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from lake_assets.defs.internals.materializations import latest_ids
 from lake_assets.defs.keys import silver_key
-from lake_assets.defs.late import recheck
+from lake_assets.defs.lazy_imports import recheck
 from lake_assets.defs.reports import Target, evaluation_of
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import expectations_of_tables
 from lake_assets.settings.schema import Settings
-from lake_assets.spark.lent_session import LendSpark
+
+if TYPE_CHECKING:
+    from lake_assets.spark.lent_session import LendSpark
 
 Step = dg.AssetExecutionContext | dg.AssetCheckExecutionContext | dg.OpExecutionContext
 
@@ -22,7 +25,7 @@ def recounted(
     feed: Feed,
     names: Collection[str],
     keys: Sequence[str],
-    lend: LendSpark,
+    lend: "LendSpark",
 ) -> Iterator[dg.AssetCheckEvaluation]:
     """Count the rows of some keys that violate expectations of these names."""
     silver = silver_key(settings, feed)

@@ -11,7 +11,7 @@ from lake_assets.defs.hand_runs import silver_pool
 from lake_assets.defs.keys import gold_key, named, partition_of, quarantine_key, silver_key
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import lake_tags
-from lake_assets.defs.late import locate, rebuild_silver, refresh_gold
+from lake_assets.defs.lazy_imports import locate, rebuild_silver, refresh_gold
 from lake_assets.defs.metadata import refresh_metadata, table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.rebuilt_silver import MAX_RUNTIME_S, rebuilt_metadata, silver_metadata

@@ -12,7 +12,7 @@ from lake_assets.alerts.sink_problems import SinkSeen, judge_sinks
 from lake_assets.defs.internals.asset_checks import evaluation
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import identifier_of, sink_key
-from lake_assets.defs.late import sink_seen
+from lake_assets.defs.lazy_imports import sink_seen
 from lake_assets.defs.processes import note_process
 from lake_assets.model.alerts import AlertSeverity
 from lake_assets.model.checks import Severity

@@ -14,7 +14,7 @@ from lake_assets.defs.code_version import CODE, code_version
 from lake_assets.defs.internals.runs import NO_LIMIT
 from lake_assets.defs.keys import named
 from lake_assets.defs.lake_scope import lake_tags
-from lake_assets.defs.late import locate, wait_for_services
+from lake_assets.defs.lazy_imports import locate, wait_for_services
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event
 from lake_assets.defs.rotation import SUPERVISOR, Rotation

@@ -15,7 +15,7 @@ from lake_assets.defs.internals.instigators import has_ticked
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, named
 from lake_assets.defs.lake_scope import is_under_way, lake_tags
-from lake_assets.defs.late import is_run_needed, locate, run_feed
+from lake_assets.defs.lazy_imports import is_run_needed, locate, run_feed
 from lake_assets.defs.metadata import table_metadata
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.reports import Event

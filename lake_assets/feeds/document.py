@@ -30,7 +30,7 @@ class Document:
             self._root = yaml.compose(self._text, yaml.SafeLoader)
             ensure_bounded(self._root, str(path))
             wrong = [*self._wrong_keys(self._root, set())]
-            self.data: Any = None if wrong else yaml.safe_load(self._text)
+            self.data: Any = None if wrong else _data_of(self._text, self._root)
         except yaml.MarkedYAMLError as problem:
             raise problem_at(str(path), *explain_yaml(self._text, problem)) from problem
         except yaml.reader.ReaderError as problem:
@@ -176,6 +176,14 @@ def _unreadable(node: yaml.Node | None, seen: set[int]) -> Iterator[Place]:
     for child in node.value if isinstance(node, yaml.CollectionNode) else ():
         for one in child if isinstance(child, tuple) else (child,):
             yield from _unreadable(one, seen)
+
+
+def _data_of(text: str, root: yaml.Node | None) -> Any:  # noqa: ANN401 - as YAML has it
+    """What a document says; of its tree, since parsing takes most of the time that a file takes."""
+    # What `<<` merges would be written into the tree, which places are looked up in.
+    if root is None or "<<" in text:
+        return yaml.safe_load(text)
+    return yaml.constructor.SafeConstructor().construct_document(root)
 
 
 def _place(node: yaml.Node) -> Place:

@@ -48,6 +48,7 @@ def test_the_help_lists_all_commands_in_order():
         ["tables"],
         ["status"],
         ["produce", "--help"],
+        ["validate", "--quick"],
         pytest.param(["doctor"], marks=pytest.mark.java),
     ],
     ids=" ".join,

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 START = 10
 """Bytes of the marker and the fingerprint."""
 
-_MARKER = pa.scalar(b"\xc3\x01", pa.binary())
+_MARKER = b"\xc3\x01"
 
 
 def fingerprints(values: pa.Array) -> pa.Array:

@@ -30,10 +30,10 @@ _CONTINUED = 0x80
 IdReader: TypeAlias = Callable[[pa.Array], pa.Array]
 """From values, the id of the schema that each begins with; null of those that begin otherwise."""
 
-SHORT = pa.scalar(b"\0", pa.binary())
+SHORT = b"\0"
 """All of the path where it is the schema's first message; the only one that `ptars` understands."""
 
-_MAGIC = pa.scalar(b"\0", pa.binary())
+_MAGIC = b"\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def strip(values: pa.Array, headers: Headers) -> pa.Array:
     for code, header in enumerate(headers.kinds):
         if header is None or header == Header(FIRST, 1):
             continue
-        cut = pc.binary_replace_slice(values, START, START + header.length, SHORT.as_py())
+        cut = pc.binary_replace_slice(values, START, START + header.length, SHORT)
         values = pc.if_else(pc.equal(headers.which, code), cut, values)
     return values
 

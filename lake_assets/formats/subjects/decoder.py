@@ -20,7 +20,7 @@ from lake_assets.formats.subjects.rescued import rescued_in_feed
 from lake_assets.model.misfits import RESCUED
 from lake_assets.model.quarantine import Reason
 
-_OF_A_SUBJECT = pa.array([Reason.INCOMPATIBLE_SCHEMA.value, Reason.FOREIGN_MESSAGE.value])
+_OF_A_SUBJECT = (Reason.INCOMPATIBLE_SCHEMA.value, Reason.FOREIGN_MESSAGE.value)
 """Reasons whose details name a version, which says little without its subject."""
 
 
@@ -51,7 +51,7 @@ class OfSubject:
         decoded = self.decoder.decode(rows)
         if self.names:
             decoded = replace(decoded, columns=self._in_feed(decoded.columns))
-        is_told = pc.is_in(decoded.reason, value_set=_OF_A_SUBJECT)
+        is_told = pc.is_in(decoded.reason, value_set=pa.array(_OF_A_SUBJECT))
         if not pc.any(is_told, min_count=0).as_py():
             return decoded
         prefix = f"subject {self.subject}: "

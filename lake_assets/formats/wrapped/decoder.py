@@ -168,8 +168,9 @@ class WrappedDecoder:
         return pa.RecordBatch.from_arrays(arrays, schema=self.columns)
 
 
-_NO_TEXT = pa.scalar(None, pa.string())
-_EMPTY = pa.scalar(Reason.EMPTY_VALUE.value, pa.string())
+# Not by `pa.scalar`, which imports pandas: this module is imported by commands, too.
+_NO_TEXT = pa.nulls(1, pa.string())[0]
+_EMPTY = Reason.EMPTY_VALUE.value
 
 
 def _places(rows: pa.Array, total: int) -> pa.Array:

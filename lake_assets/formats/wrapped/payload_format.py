@@ -133,7 +133,7 @@ class WrappedFormat:
     @property
     def _place(self) -> Place:
         declared = self.declared
-        path = SHORT.as_py() if declared.format == "protobuf" else b""
+        path = SHORT if declared.format == "protobuf" else b""
         return Place(
             column=declared.column,
             schema_id=declared.schema_id,
