@@ -25,6 +25,13 @@ def causes_of(problem: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
+def with_step(fact: str, next_step: str) -> str:
+    """A fact and what to do about it, as sentences; a fact may end with a question."""
+    if not next_step:
+        return fact
+    return f"{fact} {next_step}" if fact.endswith("?") else f"{fact}. {next_step}"
+
+
 class LakeAssetsError(Exception):
     """Anything this package raises on purpose; the CLI prints it in one line."""
 
@@ -34,7 +41,7 @@ class _ThreePartError(LakeAssetsError):
 
     def __init__(self, thing: str, fact: str, next_step: str) -> None:
         """Keep the three parts and join them into one line."""
-        super().__init__(f"{thing}: {fact}. {next_step}")
+        super().__init__(f"{thing}: {with_step(fact, next_step)}")
         self.thing = thing
         self.fact = fact
         self.next_step = next_step

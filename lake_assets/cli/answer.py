@@ -17,7 +17,7 @@ import typer
 from rich.markup import escape
 
 from lake_assets.cli.console import stderr
-from lake_assets.errors import LakeAssetsError, UsageError
+from lake_assets.errors import LakeAssetsError, UsageError, with_step
 
 
 class ExitCode(IntEnum):
@@ -72,7 +72,7 @@ class Problem:
     def words(self) -> str:
         """It in one line."""
         said = f"{self.what}: {self.fact}" if self.fact else self.what
-        return f"{said}. {self.next_step}" if self.next_step else said
+        return with_step(said, self.next_step)
 
     @property
     def is_error(self) -> bool:

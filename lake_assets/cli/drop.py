@@ -22,6 +22,7 @@ from lake_assets.cli.shared import (
     OneFeedOption,
     pick_feed,
 )
+from lake_assets.model.tables import Layer
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
 from lake_assets.silver.redone import Redone
@@ -63,8 +64,11 @@ def drop(
     what = f"{counted(len(found), 'table')} would be dropped"
     ensure_confirmed(what, in_words(found), yes=yes)
     redone: list[Redone] = []
-    if drop_undeclared(settings, one, tables):
-        redone.append(rebuild_silver(settings, one, control.locate(settings, [one])))
+    is_derived = any(table.layer is Layer.SILVER for table in tables)
+    # Before anything is gone: without them silver could not be derived again.
+    endpoints = control.locate(settings, [one]) if is_derived else None
+    if drop_undeclared(settings, one, tables) and endpoints is not None:
+        redone.append(rebuild_silver(settings, one, endpoints))
     result["silver"] = as_result([(one, done) for done in redone])
 
     def tell_people() -> None:

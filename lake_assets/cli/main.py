@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from traceback import print_exception
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ from typer.rich_utils import rich_abort_error, rich_format_error
 from lake_assets.cli.answer import ExitCode, Problem, Severity, as_text, complain, exit_code_of
 from lake_assets.cli.former_names import advice
 from lake_assets.cli.lazy_commands import LazyCommands, words_of
-from lake_assets.errors import FeedError, LakeAssetsError
+from lake_assets.errors import FeedError, LakeAssetsError, first_line
 from lake_assets.feeds.problems import each_of as each_of_feeds
 from lake_assets.settings.several import each_of
 
@@ -27,6 +28,9 @@ app = typer.Typer(
 
 
 _VERBOSE, _JSON = "--verbose", "--json"
+
+_INTERRUPTED = 130
+"""The exit code that Typer gives a command that Ctrl-C ended."""
 
 
 def _tell_version(is_asked: bool) -> None:  # noqa: FBT001 - as Typer calls it
@@ -66,28 +70,46 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
     try:
         code = commands(words, prog_name=program, standalone_mode=False)
     except LakeAssetsError as error:
-        if _VERBOSE in sys.argv:
-            raise
-        several = each_of_feeds(error) if isinstance(error, FeedError) else each_of(error)
-        problems = [Problem.of(one) for one in several]
-        for problem in problems:
-            complain(problem)
-        _end(words, problems, exit_code_of(error))
+        _end(words, _told(error), exit_code_of(error))
     except typer.TyperException as error:
-        option = getattr(error, "option_name", None)
-        known = advice(words_of(words), option, error.format_message())
-        if known is not None:
-            error.message = known
-            vars(error)["possibilities"] = None  # which it would name besides
-        rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
-        step = f"See {program or 'its'} --help"
-        problem = Problem(what="command line", fact=error.format_message(), next_step=step)
-        _end(words, [problem], error.exit_code)
+        _end(words, [_told_of_usage(error, words, program)], error.exit_code)
     except typer.Abort:
         rich_abort_error()
         _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
+    except Exception as error:
+        # A defect, or a machine that gives no more: the trace is told, and JSON is whole.
+        fact = f"{type(error).__name__}: {first_line(error)}"
+        _answer(words, [Problem(what="command", fact=fact)])
+        raise
     else:
+        if code == _INTERRUPTED:
+            _answer(words, [Problem(what="command", fact="was interrupted (Ctrl-C)")])
         sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+
+def _told(error: LakeAssetsError) -> Sequence[Problem]:
+    several = each_of_feeds(error) if isinstance(error, FeedError) else each_of(error)
+    problems = [Problem.of(one) for one in several]
+    if _VERBOSE in sys.argv:
+        print_exception(error)
+    else:
+        for problem in problems:
+            complain(problem)
+    return problems
+
+
+def _told_of_usage(
+    error: typer.TyperException, words: Sequence[str], program: str | None
+) -> Problem:
+    option = getattr(error, "option_name", None)
+    known = advice(words_of(words), option, error.format_message())
+    if known is not None:
+        error.message = known
+        vars(error)["possibilities"] = None  # which it would name besides
+    rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
+    called = " ".join(filter(None, [program or "", words_of(words)]))
+    fact = " ".join(error.format_message().split()).rstrip(".")  # choices come a line each
+    return Problem(what="command line", fact=fact, next_step=f"See `{called} --help`")
 
 
 def _warn_of_unknown(words: Sequence[str]) -> None:
@@ -102,6 +124,10 @@ def _warn_of_unknown(words: Sequence[str]) -> None:
 
 
 def _end(words: Sequence[str], problems: Sequence[Problem], code: int) -> None:
+    _answer(words, problems)
+    sys.exit(code)
+
+
+def _answer(words: Sequence[str], problems: Sequence[Problem]) -> None:
     if _JSON in words:
         print(as_text(words_of(words), None, problems), flush=True)
-    sys.exit(code)

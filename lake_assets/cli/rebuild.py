@@ -34,7 +34,7 @@ from lake_assets.cli.shared import (
     with_silver,
 )
 from lake_assets.delta.catalog import ensure_known, keys_found, tables_of
-from lake_assets.errors import UsageError
+from lake_assets.errors import FeedError, UsageError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Refreshed
 from lake_assets.model.tables import EVERY_KEY, TableRef
@@ -106,6 +106,7 @@ def rebuild(
     _ensure_fits(
         layer, {"--since": since, "--until": until, "--view": view, "--key": tuple(key or ())}
     )
+    _ensure_in_order(since, until)
     if layer is RebuildLayer.BRONZE:
         # What drops tables asks for one feed by its name.
         feeds: Sequence[Feed] = [pick_feed(settings, feed)]
@@ -114,16 +115,17 @@ def rebuild(
         feeds = pick_feeds(settings, feed, keys=key, view=view)
     if layer is RebuildLayer.SILVER:
         feeds = with_silver(feeds)
+    _ensure_declared(feeds, view)
     lake_now, is_asked = lake_of(settings), dry_run or not yes
     named = _tables(lake_now, feeds, layer, key, view) if is_asked else ()
     now = touched(lake_now, named)
     if dry_run:
         result = {"is_dry_run": True, "layer": layer, "tables": now}
-        show = partial(_say, [f"would be {_ENDS[layer]}:", *in_words(now)])
+        show = partial(_say, [f"{_whose(since, until)}would be {_ENDS[layer]}:", *in_words(now)])
         tell("rebuild", result, as_json=as_json, show=show)
         return
     if now:
-        what = f"{counted(len(now), 'table')} would be {_ENDS[layer]}"
+        what = f"{_whose(since, until)}{counted(len(now), 'table')} would be {_ENDS[layer]}"
         ensure_confirmed(what, in_words(now), yes=yes)
     if layer is RebuildLayer.SILVER:
         _silver(settings, feeds, key, (since, until), as_json=as_json)
@@ -140,6 +142,13 @@ _ENDS = {
 }
 
 
+def _whose(since: datetime | None, until: datetime | None) -> str:
+    """Which rows are meant, where not all are; the counts are those of whole tables."""
+    times = [f"since {since}" if since else "", f"before {until}" if until else ""]
+    told = " and ".join(filter(None, times))
+    return f"only rows that came into bronze {told} (UTC), of " if told else ""
+
+
 _GO_WITH = {
     "--since": {RebuildLayer.SILVER},
     "--until": {RebuildLayer.SILVER},
@@ -152,6 +161,18 @@ def _ensure_fits(layer: RebuildLayer, given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value and layer not in _GO_WITH[option]:
             raise UsageError(option, f"does not go with {layer}", "Leave it out")
+
+
+def _ensure_in_order(since: datetime | None, until: datetime | None) -> None:
+    if since is not None and until is not None and since >= until:
+        raise UsageError("--until", "is not after --since", "Name a later time, or leave one out")
+
+
+def _ensure_declared(feeds: Sequence[Feed], view: str | None) -> None:
+    names = sorted({one.name for feed in feeds for one in feed.gold})
+    if view is not None and view not in names:
+        there = f"Use one of: {', '.join(names)}" if names else "Declare it in the feed first"
+        raise FeedError(f"view {view!r}", "is not declared", there)
 
 
 def _tables(

@@ -10,7 +10,7 @@ import typer
 
 from lake_assets.cli.answer import Problem, complain
 from lake_assets.delta.catalog import keys_found
-from lake_assets.errors import FeedError, LakeAssetsError, ServiceError
+from lake_assets.errors import FeedError, LakeAssetsError, ServiceError, UsageError
 from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -62,14 +62,15 @@ def pick_feed(settings: Settings, name: str | None) -> Feed:
     """The feed of that name, or the only one.
 
     Raises:
-        FeedError: there is no such feed, or there are several and none is named.
+        FeedError: there is no such feed.
+        UsageError: there are several, and none is named.
     """
     feeds = load_feeds(settings.feeds)
     if name is not None:
         return find_feed(feeds, name)
     if len(feeds) > 1:
         names = ", ".join(feed.feed for feed in feeds)
-        raise FeedError("--feed", f"there are several feeds ({names})", "Name one of them")
+        raise UsageError("--feed", f"there are several feeds ({names})", "Name one of them")
     return feeds[0]
 
 

@@ -19,7 +19,7 @@ from lake_assets.cli.shared import (
     LakeOption,
     endpoints_of_registry,
 )
-from lake_assets.errors import RuntimeSetupError
+from lake_assets.errors import RuntimeSetupError, with_step
 from lake_assets.settings.load import load_settings
 from lake_assets.settings.schema import Settings
 from lake_assets.validation.quick import Problem as Told
@@ -64,7 +64,7 @@ def _show(report: Report) -> None:
         )
         colour = "yellow" if one.is_warning else "red"
         kind = "warning" if one.is_warning else "error"
-        said = f"{error.fact}. {error.next_step}"
+        said = with_step(error.fact, error.next_step)
         words = f"{escape(place or error.thing)}: [{colour}]{kind}[/{colour}]: {escape(said)}"
         stdout.print(words, soft_wrap=True, highlight=False, emoji=False)
     count = len(report.errors)

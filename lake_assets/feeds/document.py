@@ -36,7 +36,9 @@ class Document:
         except yaml.reader.ReaderError as problem:
             raise problem_at(str(path), *explain_character(self._text, problem)) from problem
         except (yaml.YAMLError, ValueError) as problem:  # a number may have too many digits
-            fact = f"is not YAML: {first_line(problem)}"
+            is_long = "integer string conversion" in str(problem)  # Python tells of its own switch
+            why = "a number has too many digits" if is_long else first_line(problem)
+            fact = f"is not YAML: {why}"
             step = "Write what is no number, or no time, in quotes"
             place = next(_unreadable(self._root, set()), None)
             raise problem_at(str(path), place, fact, step) from problem

@@ -10,6 +10,8 @@ _EXAMPLES = {
     "source": "source: {kafka: {topic: game-stream}}",
     "kafka": "kafka: {topic: game-stream}",
     "files": "files: {path: /data/arriving, format: jsonl}",
+    "topics": "topics: [game-starts, game-ends]",
+    "starting_offsets": "starting_offsets: earliest",
     "topic": "topic: game-stream",
     "payload": "payload: {json: {schema: 'time timestamp, player string'}}",
     "json": "json: {schema: 'time timestamp, player string'}",
@@ -78,6 +80,8 @@ def example_of(loc: Loc, value: str = "a text") -> str:
     name = names[-1]
     if name == "schema" and "protobuf" in names:
         return "schema: events.proto"
+    if name == "keys" and loc[0] == "gold" and {"checks", "expectations"}.isdisjoint(names):
+        return "keys: [player]"
     if name == "key" and "sinks" in names and {"kafka", "sql"} & {*names}:
         return "key: player"
     return _EXAMPLES.get(name, f"{name}: {value}")

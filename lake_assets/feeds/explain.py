@@ -63,7 +63,8 @@ _VERBS = (
 )
 """How what is to be done begins."""
 
-_STEP = re.compile(rf"(?:^|[:;,] )(?=(?:so )?(?:{'|'.join(_VERBS)})\b)")
+_STEP = re.compile(rf"(?:^|[:;,] )(?=(?:so )?(?:{'|'.join(_VERBS)})\b(?![.:\[]))")
+"""A verb that is followed by `.` or `:` is the name of a field: `route.column: …`."""
 
 
 def split_step(message: str) -> tuple[str, str]:
@@ -81,15 +82,17 @@ def _unknown_field(loc: Loc, where: str) -> Words:
     close = get_close_matches(name, fields, n=1)
     fact = f"{where} is no field; {suggest(name, fields)}"
     if close:
-        return Words(fact, f"Write `{close[0]}`", fact)
+        return Words(f"{where} is no field", f"Write `{close[0]}`", fact)
     return Words(fact, "Remove it, or use one of these")
 
 
 def told_once(problems: Sequence[ErrorDetails]) -> list[ErrorDetails]:
     """Without what follows from others.
 
-    A field is missing since its name is misspelt; a list too short since what is in it is wrong.
+    A field is missing since its name is misspelt; a list too short since what is in it is wrong;
+    of a field with several forms, pydantic tells what each of them lacks.
     """
+    problems = _of_one_form(problems)
     unknown = [one["loc"] for one in problems if one["type"] == "extra_forbidden"]
 
     def follows(one: ErrorDetails) -> bool:
@@ -101,6 +104,37 @@ def told_once(problems: Sequence[ErrorDetails]) -> list[ErrorDetails]:
         return one["type"] == "too_short" and any(other[: len(loc)] == loc for other in within)
 
     return [one for one in problems if not follows(one)]
+
+
+_FORM = re.compile(r"[\w-]+\[.*\]")
+"""How pydantic calls a form of a field's value within a place: `dict[int,int]`."""
+
+
+def _of_one_form(problems: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Each field with several forms once, by the form that fits it best; forms are no places."""
+    best: dict[Loc, ErrorDetails] = {}
+    others: list[ErrorDetails] = []
+    fields = {one["loc"][:at] for one in problems if (at := _form_in(one["loc"])) is not None}
+    for one in problems:
+        loc = one["loc"]
+        field = next((loc[:at] for at in range(len(loc)) if loc[:at] in fields), None)
+        if field is None:
+            others.append(one)
+            continue
+        forms = loc[len(field) + 1 :]
+        within = tuple(part for part in forms if not _FORM.fullmatch(str(part)))
+        if within[-1:] == ("[key]",):  # a name, which another form may take
+            within = ()
+        told: ErrorDetails = {**one, "loc": (*field, *within)}
+        if not within:
+            told["type"] = "form"  # none of pydantic's: the value has no form that there is
+        if field not in best or len(told["loc"]) > len(best[field]["loc"]):
+            best[field] = told
+    return [*others, *best.values()]
+
+
+def _form_in(loc: Loc) -> int | None:
+    return next((at for at, part in enumerate(loc) if _FORM.fullmatch(str(part))), None)
 
 
 _DOCS = {

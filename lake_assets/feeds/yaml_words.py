@@ -152,7 +152,23 @@ def _no_colon(line: str, column: int, problem: yaml.MarkedYAMLError) -> _Words |
     if "could not find expected ':'" not in str(problem.problem):
         return None
     where = f"line {problem.context_mark.line + 1}" if problem.context_mark else "a line before"
+    begun = _line_at(problem.context_mark)
+    if ":" in begun and "#" not in begun.partition(":")[0]:
+        return f"{where} has no blank after its colon", "Write `name: value`, with a plain blank"
     return f"{where} has no colon", "Write `name: value`"
+
+
+def _line_at(mark: yaml.Mark | None) -> str:
+    lines = ((mark.buffer if mark else None) or "").splitlines()
+    return lines[mark.line] if mark and mark.line < len(lines) else ""
+
+
+def _merge(line: str, column: int, problem: yaml.MarkedYAMLError) -> _Words | None:
+    del line, column
+    if "for merging" not in str(problem.problem):
+        return None
+    step = "Write `<<: *name`, where `&name` stands before a mapping"
+    return "`<<` takes in what is no mapping", step
 
 
 def _tag(line: str, column: int, problem: yaml.MarkedYAMLError) -> _Words | None:
@@ -165,11 +181,14 @@ def _tag(line: str, column: int, problem: yaml.MarkedYAMLError) -> _Words | None
 def _key(line: str, column: int, problem: yaml.MarkedYAMLError) -> _Words | None:
     if "unhashable key" not in str(problem.problem):
         return None
-    return "a name is a list or a mapping", _quoted(line, column)
+    step = _quoted(line, column)
+    if (template := re.search(r"\{\{.*?\}\}", line)) is not None:
+        step = f"Write it in quotes: '{template[0]}'; feeds have no templates"
+    return "a name is a list or a mapping", step
 
 
 _RULES: Sequence[_Rule] = (
     *(_tab, _second_document, _quotes, _star, _sign, _brackets, _colon, _no_colon, _indent),
-    *(_tag, _key),
+    *(_tag, _key, _merge),
 )
 """The first that has words for it."""

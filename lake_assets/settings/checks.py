@@ -21,6 +21,9 @@ def web_complaint(url: str) -> str | None:
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
+_LOGIN = re.compile(r"(?:s3|gs):/+[^/]*@")
+"""Of `abfss://` and `az://` an @ stands between the container and the account."""
+
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\[\]^|\\?#]|%[0-9A-Fa-f]{2}")
 """What deltalake's paths cannot have: it stops, or looks for files elsewhere than it wrote them, or
 finds no history."""
@@ -38,6 +41,8 @@ def address_complaint(path: Path, *, takes_buckets: bool = False) -> str | None:
         return None
     if scheme[1].lower() == "file":
         return "is an address: write the folder's path alone, without file://"
+    if takes_buckets and _LOGIN.match(str(path)):
+        return "has an @ before its path: give a login in LAKE_ASSETS_STORAGE_OPTIONS"
     buckets = ", s3://, gs:// and abfss:// are"
     kinds = f"folders of this machine{buckets if takes_buckets else ' are'}"
     return f"is an address ({scheme[1]}://…), and only {kinds} supported yet"
@@ -45,6 +50,8 @@ def address_complaint(path: Path, *, takes_buckets: bool = False) -> str | None:
 
 def target_complaint(target: str) -> str | None:
     """What is wrong with where backups go, or None; of an address only whether it may be one."""
+    if _LOGIN.match(target):
+        return "has an @ before its path: give a login apart from the address, which is shown"
     if _ADDRESS.match(target) or Path(target).is_absolute():
         return None
     return "is neither the whole path of a folder nor s3://, gs:// or az://"

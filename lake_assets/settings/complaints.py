@@ -3,6 +3,7 @@
 The value is in the words unless it may be a secret.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin
 
@@ -12,6 +13,9 @@ from lake_assets.errors import SettingsError
 
 _SHOWN_CHARACTERS = 60
 """Of a value: enough to find it again."""
+
+_WITH_LOGIN = re.compile(r":/.*@")
+"""An address with what may be a password in it: it is not shown."""
 
 _WORDS: Mapping[str, str] = {
     "int_parsing": "is no whole number",
@@ -72,7 +76,7 @@ def _number(value: object) -> object:
 
 
 def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else ""
+    text = value if isinstance(value, str) and not _WITH_LOGIN.search(value) else ""
     cut = "…" if len(text) > _SHOWN_CHARACTERS else ""
     return repr(text[:_SHOWN_CHARACTERS] + cut) if text else ""
 

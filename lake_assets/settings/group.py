@@ -15,6 +15,7 @@ class Group(BaseModel):
         extra="forbid",
         use_attribute_docstrings=True,
         hide_input_in_errors=True,  # a secret may be in it
+        allow_inf_nan=False,
     )
 
 

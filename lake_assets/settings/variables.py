@@ -103,6 +103,8 @@ def words_of_unknown(name: str, near: str | None) -> SettingsError:
 
 def _parsed(variable: str, text: str, kind: object) -> object:
     """The value of a text; of fields that are objects, what its JSON says."""
+    if text.isspace():
+        raise SettingsError(variable, "is nothing but blanks", "Correct or unset it")
     if get_origin(kind) is not dict:
         return text
     step = """Write it like {"name": "value"}"""

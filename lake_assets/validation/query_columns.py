@@ -67,6 +67,9 @@ def _nowhere(
         if len(read.path) > 1 and name in sources:
             columns = _columns_of(sources[name], known, tables)
             is_there = columns.is_open or columns.find(read.path[1]) is not None
+            every = [_columns_of(source, known, tables) for source in sources.values()]
+            # A column may have the name of a table, and fields: `w.start`.
+            is_there = is_there or any(one.is_open or one.find(name) is not None for one in every)
             return None if is_there else (read.path[1], list(columns.types))
         for source in sources.values():
             columns = _columns_of(source, known, tables)
@@ -108,22 +111,34 @@ def _columns_of(source: Any, known: dict[int, Columns], tables: TablesOf) -> Col
 def _selected_of(scope: Scope, known: dict[int, Columns], tables: TablesOf) -> Columns:
     """What a query gives."""
     tree = scope.expression
+    if _named_outside(tree):
+        return UNKNOWN
     if isinstance(tree, exp.SetOperation):
         return known.get(id(tree.this.unnest()), UNKNOWN)
+    selects = getattr(tree, "selects", [])
+    if not all(map(_is_named, selects)):
+        return UNKNOWN
     names: dict[str, None] = {}
-    for one in getattr(tree, "selects", []):
+    for one in selects:
         if one.is_star:
-            if not isinstance(one, exp.Star) or one.args.get("except_"):
-                return UNKNOWN
             for source in scope.sources.values():
                 columns = _columns_of(source, known, tables)
                 if columns.is_open:
                     return UNKNOWN
                 names |= dict.fromkeys(columns.types)
-        elif one.alias_or_name:
+        else:
             names[one.alias_or_name] = None
-    outer = _named_outside(tree)
-    return UNKNOWN if outer else Columns(dict(names))
+    return Columns(dict(names))
+
+
+def _is_named(one: Any) -> bool:  # noqa: ANN401 - sqlglot's
+    """Whether the words tell the name of what is selected.
+
+    Else Spark names it, and `explode` and its like make several columns of it.
+    """
+    if one.is_star:
+        return isinstance(one, exp.Star) and not one.args.get("except_")
+    return isinstance(one, exp.Alias | exp.Column)
 
 
 def _named_outside(tree: Any) -> bool:  # noqa: ANN401 - sqlglot's

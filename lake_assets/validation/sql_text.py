@@ -155,7 +155,9 @@ def calls_in(sql: str) -> Iterator[tuple[str, int, int]]:
     before = None
     for token, after in pairwise(tokens):
         is_call = token.token_type is TokenType.VAR and after.token_type is TokenType.L_PAREN
-        is_named = before is not None and before.token_type in _NOT_BEFORE
+        is_named = before is not None and (
+            before.token_type in _NOT_BEFORE or before.text.lower() in _NOT_BEHIND
+        )
         if is_call and not is_named:
             yield token.text.lower(), token.start, token.end + 1
         before = token
@@ -163,6 +165,9 @@ def calls_in(sql: str) -> Iterator[tuple[str, int, int]]:
 
 _NOT_BEFORE = {TokenType.DOT, TokenType.WITH, TokenType.ALIAS, TokenType.TABLE}
 """After these a name with a bracket is no function: `with days (day) as (…)`."""
+
+_NOT_BEHIND = {"within", "recursive"}
+"""Nor after these words: `within group (order by score)`, `with recursive days (day) as (…)`."""
 
 
 _WITHOUT_BRACKETS = {

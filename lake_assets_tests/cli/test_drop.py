@@ -6,9 +6,11 @@ import pytest
 from lake_assets.model.owners import Owner
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.commandline import answer_of, sparkless_here
-from lake_assets_tests.sample import gold_of
+from lake_assets_tests.sample import gold_of, silver_of
 
 OLD = gold_of("uno", "old_view")
+
+GONE = silver_of("chess")
 
 
 @pytest.fixture
@@ -43,3 +45,13 @@ def test_a_view_that_is_gone_is_dropped_without_a_rebuild(lake):
     assert not is_there(lake)
     again = sparkless_here(lake, "drop", "--yes")
     assert "each of its tables is of a key and a view that it declares" in again.stderr
+
+
+def test_without_a_registry_no_silver_is_dropped_since_it_could_not_be_derived(settings):
+    owner = Owner(feed="games", key="chess")
+    with open_lake(settings) as context:
+        context.committer.create({GONE: pa.schema([("a", pa.int64())])}, owners={GONE: owner})
+    done = sparkless_here(settings, "drop", "--yes", "--json")
+    assert done.returncode == 1
+    assert answer_of(done)["problems"][0]["fact"] == "does not run"
+    assert (settings.lake_dir / GONE.relative).exists()

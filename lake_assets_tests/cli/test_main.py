@@ -1,11 +1,16 @@
+import json
 import subprocess
+import sys
 from importlib.metadata import version
+from typing import Annotated
 
 import pytest
+import typer
 
 from lake_assets.cli.lazy_commands import SUMMARIES
+from lake_assets.cli.main import run_app
 from lake_assets.settings.load import child_environment
-from lake_assets_tests.commandline import COMMAND, lake_assets, sparkless_here
+from lake_assets_tests.commandline import COMMAND, answer_of, lake_assets, sparkless_here
 
 
 def test_help_names_every_command(settings):
@@ -70,3 +75,47 @@ def test_a_wrong_setting_is_one_line_that_names_the_variable(settings):
     assert done.returncode == 1
     assert done.stderr.startswith("error: LAKE_ASSETS_STREAM_STALL_AFTER_S")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_verbose_and_json_tell_the_trace_and_the_answer(settings):
+    wrong = settings.model_copy(update={"feeds": settings.home / "no_feeds"})
+    done = sparkless_here(wrong, "tables", "--json", "--verbose")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert answer_of(done)["problems"][0]["fact"].startswith("cannot be read")
+
+
+def test_a_feed_that_is_to_be_named_is_wrong_usage(settings):
+    both = settings.model_copy(update={"feeds": None})  # the shipped ones: two
+    done = sparkless_here(both, "drop", "--dry-run", "--json")
+    assert done.returncode == 2
+    assert answer_of(done)["problems"][0]["what"] == "--feed"
+
+
+def test_a_missing_argument_is_told_in_one_line_with_the_commands_help(settings):
+    (problem,) = answer_of(sparkless_here(settings, "rebuild", "--json"))["problems"]
+    assert problem["fact"] == "Missing argument 'layer'. Choose from: silver, gold, bronze"
+    assert problem["next_step"] == "See `lake-assets rebuild --help`"
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "end", "fact"),
+    [
+        (KeyboardInterrupt(), SystemExit, "was interrupted (Ctrl-C)"),
+        (ZeroDivisionError("by nothing"), ZeroDivisionError, "ZeroDivisionError: by nothing"),
+    ],
+)
+def test_json_is_whole_however_a_command_ends(monkeypatch, capsys, ended_by, end, fact):
+    commands = typer.Typer()
+
+    @commands.command()
+    def act(*, as_json: Annotated[bool, typer.Option("--json")]) -> None:
+        assert as_json
+        raise ended_by
+
+    monkeypatch.setattr(sys, "argv", ["lake-assets", "--json"])
+    with pytest.raises(end) as caught:
+        run_app(commands)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["ok"], answer["problems"][0]["fact"]) == (False, fact)
+    assert getattr(caught.value, "code", 130) == 130

@@ -2,7 +2,7 @@
 
 import yaml
 
-from lake_assets_tests.commandline import sparkless_here
+from lake_assets_tests.commandline import answer_of, sparkless_here
 from lake_assets_tests.sources.files.folders import Folder, read
 
 
@@ -18,3 +18,20 @@ def test_files_of_the_archive_are_told_not_to_be_read_again(settings, tmp_path):
     told = sparkless_here(mine, "rebuild", "bronze", "--yes").stdout
     assert told.startswith("1 tables dropped; `lake-assets stream` reads files")
     assert "none that is in /done: move back what is to be read again" in told
+
+
+def test_a_dry_run_refuses_what_the_act_would_refuse(settings):
+    done = sparkless_here(settings, "rebuild", "gold", "--view", "none", "--dry-run", "--json")
+    assert done.returncode == 1
+    (problem,) = answer_of(done)["problems"]
+    assert (problem["what"], problem["fact"]) == ("view 'none'", "is not declared")
+    assert "player_agg" in problem["next_step"]
+    times = ("--since", "2026-02-02", "--until", "2026-01-01")
+    done = sparkless_here(settings, "rebuild", "silver", *times, "--dry-run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: --until: is not after --since. ")
+
+
+def test_of_a_time_the_counts_are_said_to_be_of_whole_tables(settings):
+    done = sparkless_here(settings, "rebuild", "silver", "--since", "2026-01-01", "--dry-run")
+    assert done.stdout.startswith("only rows that came into bronze since 2026-01-01 00:00:00 (UTC)")

@@ -81,6 +81,13 @@ def test_one_feed_may_be_named(settings, folder):
     assert "Use one of: other, play" in json.dumps(answer_of(done)["problems"])
 
 
+def test_what_a_name_may_mean_is_told_once(settings, folder):
+    (folder / "f.yaml").write_text(f"{HEAD}expectation: []\n")
+    done = sparkless_here(settings, "validate", "--quick", "--feeds", str(folder))
+    (line, _) = done.stdout.splitlines()
+    assert line.endswith("error: expectation is no field. Write `expectations`")
+
+
 @pytest.mark.spark
 def test_spark_has_the_last_word(settings, folder):
     (folder / "f.yaml").write_text(f"{HEAD}expectations: [{{name: e, sql: size(score) > 1}}]\n")

@@ -32,6 +32,15 @@ HEAD = "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {schema: 'a int, w
         ("{a: b}: c\n", 4, 1, "a name is a list or a mapping"),
         ("where: a\x01b\n", 4, 9, "it has the control character U+0001. Delete it"),
         ("where: 2020-13-45\n", 4, 8, "month must be in 1..12. Write what is no number"),
+        ("run:5s\n", 5, 1, "line 4 has no blank after its colon. Write `name: value`"),
+        ("<<: x\n", 4, 5, "`<<` takes in what is no mapping. Write `<<:"),
+        (
+            "where: {{ env.X }}\n",
+            4,
+            9,
+            "Write it in quotes: '{{ env.X }}'; feeds have no templates",
+        ),
+        (f"run: 1{'0' * 5000}\n", 4, 6, "not YAML: a number has too many digits. Write what is no"),
         ("feed: g\n", 4, 1, "'feed' was given on line 1 already. Remove one of them"),
     ],
 )

@@ -438,3 +438,20 @@ def test_a_prefix_that_is_no_name_is_refused(monkeypatch):
     monkeypatch.setenv("LAKE_ASSETS_DAGSTER_KEY_PREFIX", "prod,e/u")
     with pytest.raises(SettingsError, match="DAGSTER_KEY_PREFIX: has 'e/u', and takes letters"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("HOME", "  ", "LAKE_ASSETS_HOME: is nothing but blanks"),
+        ("MASKING_KEY", " " * 20, "LAKE_ASSETS_MASKING_KEY: is nothing but blanks"),
+        ("STREAM_TRIGGER_S", "inf", "LAKE_ASSETS_STREAM_TRIGGER_S: is no number that ends"),
+        ("BACKUP_TARGET", "s3://me:hush@bucket/b", "BACKUP_TARGET: has an @ before its path"),
+        ("LAKE", "s3://me:hush@bucket/lake", "LAKE_ASSETS_LAKE: has an @ before its path"),
+    ],
+)
+def test_blanks_endless_numbers_and_logins_in_addresses_are_refused(monkeypatch, name, value, told):
+    monkeypatch.setenv(f"LAKE_ASSETS_{name}", value)
+    with pytest.raises(SettingsError, match=told) as caught:
+        load_settings()
+    assert "hush" not in str(caught.value)

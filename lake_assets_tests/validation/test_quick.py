@@ -168,3 +168,31 @@ def test_columns_that_are_selected_are_those_that_may_be_read(tmp_path):
     text = "select: ['* except (player)', upper(player) as who]\n"
     (found,) = faults(tmp_path, f"{text}{EXPECTATION % 'player > who'}")
     assert "there is no column `player`" in found
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with t(a) as (select player from silver union select game from silver) select a from t",
+        "select q.a from (select player from silver union all select game from silver) as q(a)",
+        "select col from (select explode(items) from silver)",
+        "select key, value from (select explode(tags) from silver)",
+        "select id, n from (select inline(items) from silver)",
+        "select `count(1)` from (select count(*) from silver)",
+        "with device as (select device from silver) select device.os from device",
+        "with recursive t(n) as (select 1 union all select n from t) select n from t, silver",
+    ],
+)
+def test_columns_that_spark_names_are_not_refused(tmp_path, sql):
+    assert faults(tmp_path, QUERY % sql) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "percentile_cont(0.5) within group (order by score)",
+        "listagg(player, ',') within group (order by at)",
+    ],
+)
+def test_an_order_within_a_group_is_no_function(tmp_path, sql):
+    assert faults(tmp_path, MEASURE % sql) == []

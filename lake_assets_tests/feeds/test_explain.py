@@ -1,0 +1,51 @@
+import pytest
+
+from lake_assets.errors import FeedError
+from lake_assets.feeds.explain import split_step
+from lake_assets.feeds.load import load_feeds
+
+HEAD = "feed: f\nsource: {kafka: %s}\npayload: {json: {schema: 'a int, who string'}}\n"
+
+
+@pytest.mark.parametrize(
+    ("kafka", "told"),
+    [
+        (
+            "{topic: t, starting_offsets: begin}",
+            "starting_offsets cannot be 'begin'. Write it as `starting_offsets: earliest`",
+        ),
+        (
+            "{topic: t, starting_offsets: {0: x}}",
+            "starting_offsets[0] must be a whole number, such as 3, not 'x'.",
+        ),
+        (
+            "{topics: 5}",
+            "topics cannot be the number 5. Write it as `topics: [game-starts, game-ends]`",
+        ),
+    ],
+)
+def test_a_field_with_several_forms_is_told_once_in_words_of_feeds(tmp_path, kafka, told):
+    (tmp_path / "f.yaml").write_text(HEAD % kafka)
+    with pytest.raises(FeedError) as caught:
+        load_feeds(tmp_path)
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"{tmp_path / 'f.yaml'}, line 2: source.kafka.{told}")
+
+
+def test_keys_of_a_view_are_shown_as_columns_and_not_as_keys_of_routes(tmp_path):
+    view = "gold: [{name: v, keys: who, measures: {n: count(*)}}]\n"
+    (tmp_path / "f.yaml").write_text(HEAD % "{topic: t}" + view)
+    with pytest.raises(FeedError, match=r"Write it as `keys: \[player\]`"):
+        load_feeds(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        ("route.column: 'x' is no column", ("route.column: 'x' is no column", "")),
+        ("declare: is of the tables: declare it", ("declare: is of the tables", "Declare it")),
+        ("give one of a, b", ("", "Give one of a, b")),
+    ],
+)
+def test_a_name_of_a_field_that_reads_like_a_verb_is_no_step(message, parts):
+    assert split_step(message) == parts
