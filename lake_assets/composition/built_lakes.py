@@ -13,13 +13,32 @@ from lake_assets.errors import LakeAssetsError, SettingsError
 Name = Callable[[Lake], str]
 """What a lake calls something; raises as it does if it has no such thing."""
 
+IsOf = Callable[[Lake], bool]
+"""Whether it is this lake that is meant."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Early:
+    """A name that was made before its lake was built."""
+
+    call: str
+    answer: str
+    name: Name
+    is_of: IsOf
+
+
+def every_lake(lake: Lake) -> bool:
+    """Whichever is built."""
+    del lake
+    return True
+
 
 @dataclass(slots=True)
 class BuiltLakes:
     """Those of one process."""
 
     _lakes: dict[tuple[str, tuple[str, ...]], Lake] = field(default_factory=dict)
-    _early: list[tuple[str, str, Name]] = field(default_factory=list)
+    _early: list[Early] = field(default_factory=list)
 
     def remember(self, lake: Lake) -> None:
         """Note that definitions of a lake are built.
@@ -27,17 +46,18 @@ class BuiltLakes:
         Raises:
             SettingsError: a name that was asked for before is not what this lake calls it.
         """
-        early, self._early = self._early, []
+        early = [one for one in self._early if one.is_of(lake)]
+        self._early = [one for one in self._early if one not in early]
         self._lakes[str(lake.settings.lake_root), lake.prefix] = lake
-        for call, answer, name in early:
+        for one in early:
             try:
-                now = name(lake)
+                now = one.name(lake)
             except LakeAssetsError as problem:
                 now = str(problem)
-            if now != answer:
-                fact = f"was asked for before {lake.words} was built, and gave {answer}; now: {now}"
-                step = "Build the lake first, or say which one is meant (`key_prefix`, `lake`)"
-                raise SettingsError(call, fact, step)
+            if now != one.answer:
+                fact = f"was asked for before {lake.words} was built, and gave {one.answer}; now: "
+                step = "Correct the name, or say which lake is meant (`key_prefix`, `lake`)"
+                raise SettingsError(one.call, fact + now, step)
 
     def find(self, call: str, key_prefix: Sequence[str] | None) -> Lake | None:
         """The one with a prefix, or the only one; None if there is none.
@@ -64,10 +84,17 @@ class BuiltLakes:
         """One whose tables are there, whatever prefix it has."""
         return next((lake for (place, _), lake in self._lakes.items() if place == root), None)
 
-    def note_early(self, call: str, answer: str, name: Name) -> None:
-        """Note a name that was made without knowing a lake; asked again of the first one built."""
-        if not self._lakes:
-            self._early.append((call, answer, name))
+    def note_early(self, call: str, answer: str, name: Name, is_of: IsOf = every_lake) -> None:
+        """Note a name that was made without knowing its lake; asked again once that is built.
+
+        Args:
+            call: what was asked for, in words.
+            answer: the name.
+            name: what a lake calls it.
+            is_of: whether a lake is the one that is meant; the first one that is built, if it is
+                not told.
+        """
+        self._early.append(Early(call=call, answer=answer, name=name, is_of=is_of))
 
 
 built_lakes = BuiltLakes()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import dagster as dg
 
 from lake_assets.composition.arguments import Asked, Lake, Place, Words, settings_by, words_of
-from lake_assets.composition.built_lakes import built_lakes
+from lake_assets.composition.built_lakes import IsOf, built_lakes, every_lake
 from lake_assets.defs import keys
 from lake_assets.errors import FeedError, SettingsError
 from lake_assets.feeds.load import find_feed
@@ -75,10 +75,13 @@ def partitions_of(
     call = f"partitions_of({feed!r})"
     if lake is not None:
         settings = settings_by(Asked(lake=lake), {})
-        built = built_lakes.at(str(settings.lake_root))
-        if built is None:
-            return keys.partitions_named(feed, lake_id(settings))
-        return _partitions(built, feed)
+        root = str(settings.lake_root)
+        built = built_lakes.at(root)
+        if built is not None:
+            return _partitions(built, feed)
+        made = keys.partitions_named(feed, lake_id(settings))
+        _note_partitions(call, made, feed, lambda one: str(one.settings.lake_root) == root)
+        return made
     prefix = None if key_prefix is None else words_of(key_prefix)
     found = built_lakes.find(call, prefix)
     if found is not None:
@@ -87,8 +90,16 @@ def partitions_of(
         fact = f"no lake with the prefix {'/'.join(prefix)} is built here"
         raise SettingsError(call, fact, "Say where it is (`lake`)")
     made = keys.partitions_named(feed, lake_id(settings_by(Asked(), {})))
-    built_lakes.note_early(call, str(made.name), lambda one: str(_partitions(one, feed).name))
+    _note_partitions(call, made, feed)
     return made
+
+
+def _note_partitions(
+    call: str, made: dg.DynamicPartitionsDefinition, feed: str, is_of: IsOf = every_lake
+) -> None:
+    built_lakes.note_early(
+        call, str(made.name), lambda one: str(_partitions(one, feed).name), is_of
+    )
 
 
 def _partitions(lake: Lake, feed: str) -> dg.DynamicPartitionsDefinition:
@@ -103,10 +114,15 @@ def _key(
     lake = built_lakes.find(call, prefix)
     if lake is not None:
         return known(lake)
-    if prefix is not None:
-        return dg.AssetKey([*prefix, name])
-    made = keys.key_of(settings_by(Asked(), {}), name)
-    built_lakes.note_early(call, keys.name_of(made), lambda one: keys.name_of(known(one)))
+    if prefix is None:
+        made = keys.key_of(settings_by(Asked(), {}), name)
+    else:
+        made = dg.AssetKey([*prefix, name])
+
+    def is_of(one: Lake) -> bool:
+        return prefix is None or one.prefix == tuple(prefix)
+
+    built_lakes.note_early(call, keys.name_of(made), lambda one: keys.name_of(known(one)), is_of)
     return made
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from lake_assets.defs.code_references import code_references
 from lake_assets.defs.grouping import AssetLayer, of_feed
 from lake_assets.defs.keys import external_key
 from lake_assets.model.feeds import Feed
@@ -20,7 +21,10 @@ def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
                 description=f"A Delta table outside the lake, `{table.delta}`, which views of "
                 f"`{feed.feed}` read where it is. Nothing here writes to it.",
                 kinds={"delta"},
-                metadata={"path": dg.MetadataValue.path(table.delta)},
+                metadata={
+                    "path": dg.MetadataValue.path(table.delta),
+                    **code_references(settings, feed, external=name),
+                },
             )
             for feed in feeds
             for name, table in feed.external.items()

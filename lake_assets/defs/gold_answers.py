@@ -125,8 +125,13 @@ class Answers:
                     yield self._observed(scope, name, "left as it is", reason)
 
     def _observed(self, scope: str, name: str, what: str, why: str) -> dg.AssetObservation:
-        return dg.AssetObservation(
-            gold_key(self._settings, self._feed, self._views[name]),
-            partition=partition_of(scope),
-            metadata={REFRESH: dg.MetadataValue.text(what), WHY: dg.MetadataValue.text(why)},
-        )
+        return observed(gold_key(self._settings, self._feed, self._views[name]), scope, what, why)
+
+
+def observed(asset: dg.AssetKey, scope: str, what: str, why: str) -> dg.AssetObservation:
+    """That a view's table was not computed, and why."""
+    return dg.AssetObservation(
+        asset,
+        partition=partition_of(scope),
+        metadata={REFRESH: dg.MetadataValue.text(what), WHY: dg.MetadataValue.text(why)},
+    )

@@ -18,6 +18,7 @@ from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, name_of, named, silver_key
 from lake_assets.defs.lazy_imports import locate, seconds_behind, source_standing
+from lake_assets.defs.source_facts import Metadata, another_topic, offsets
 from lake_assets.defs.sources import keys_of_sources
 from lake_assets.defs.stream_check import StreamSeen, metadata_of, stream_evaluation
 from lake_assets.defs.supervision import observe
@@ -41,11 +42,7 @@ NAME = "observer"
 _INDEXED_EVERY_S = 600.0
 """Seconds between two looks at a folder of files, which lists all of it."""
 
-_MOST_PARTITIONS = 64
-"""Partitions of a source whose offsets are told one by one."""
-
 Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
-Metadata = dict[str, dg.MetadataValue]
 
 
 @dataclass(kw_only=True)
@@ -62,6 +59,11 @@ class Look:
     trouble: str = ""
 
     @property
+    def another_topic(self) -> str:
+        """In words, that a topic is not the one it was; blank if it is."""
+        return another_topic(self.feed, self.source) if self.source else ""
+
+    @property
     def is_idle(self) -> bool:
         """Whether all is well and nothing is left to read."""
         is_well = self.stream.state in {StreamState.RUNNING, StreamState.SCHEDULED}
@@ -70,6 +72,7 @@ class Look:
             is_well
             and source is not None
             and not source.rows_behind()
+            and not self.another_topic
             and not source.bronze_rows_behind
         )
 
@@ -136,7 +139,8 @@ class Observer:
             metadata: Metadata = {}
             for one, names in readers:
                 suffix = f"_of_{one.feed.feed}" if len(readers) > 1 else ""
-                metadata |= _offsets(one, names, suffix)
+                if one.source is not None:
+                    metadata |= offsets(one.feed, one.source, one.lag_s, names, suffix)
             what = repr(sorted((name, value.value) for name, value in metadata.items()))
             if self._is_told(name_of(asset), what):
                 self.events.append(dg.AssetObservation(asset, metadata=metadata))
@@ -163,7 +167,9 @@ class Observer:
         what = f"{state}|{one.stream.detail}|{seen.is_outdated}"
         silver = [silver_key(self.settings, feed)] if feed.has_silver else []
         for asset in (bronze, *silver):
-            if self._is_told(f"{name_of(asset)} of {feed.feed}", what, is_repeated=False):
+            # The graph shows when an external asset was observed last, and never what is newer.
+            is_repeated = asset == bronze
+            if self._is_told(f"{name_of(asset)} of {feed.feed}", what, is_repeated=is_repeated):
                 self.events.append(dg.AssetObservation(asset, metadata=metadata_of(seen)))
 
     def _is_told(self, about: str, what: str, *, is_repeated: bool = True) -> bool:
@@ -237,6 +243,7 @@ def _words(looks: Sequence[Look], *, is_outdated: bool) -> Iterator[str]:
         behind = ""
         if one.source is not None:
             behind = f", {one.source.rows_behind():,} rows and {one.lag_s:.0f} s behind"
+            behind = f", {one.another_topic}" if one.another_topic else behind
         elif one.is_asked:
             behind = f", lag unknown: {one.trouble or 'the source does not answer'}"
         yield f"{one.feed.feed}: {one.stream.state}{detail}{behind}"
@@ -248,35 +255,6 @@ def _names_of(keys: Mapping[str, dg.AssetKey]) -> dict[dg.AssetKey, list[str]]:
     found: dict[dg.AssetKey, list[str]] = {}
     for name, key in keys.items():
         found.setdefault(key, []).append(name)
-    return found
-
-
-def _offsets(one: Look, names: Sequence[str], suffix: str) -> Metadata:
-    source = one.source
-    if source is None:
-        return {}
-    # What a pattern, or a folder, finds has other names than it is declared by: it is all of it.
-    known: Sequence[str] | None = [name for name in names if name in source.names] or None
-    places = sorted(place for place in source.ends if known is None or place[0] in known)
-    found: Metadata = {
-        "end_offset": dg.MetadataValue.int(source.end(known)),
-        f"taken_offset{suffix}": dg.MetadataValue.int(source.position(known)),
-        f"lag_rows{suffix}": dg.MetadataValue.int(source.rows_behind(known)),
-        f"lag_seconds{suffix}": dg.MetadataValue.float(
-            round(one.lag_s if source.rows_behind(known) else 0.0, 1)
-        ),
-        "partitions": dg.MetadataValue.int(len(places)),
-    }
-    if 1 < len(places) <= _MOST_PARTITIONS:
-        found[f"offsets{suffix}"] = dg.MetadataValue.json(
-            {
-                f"{name}/{number}": {
-                    "end": source.ends[name, number],
-                    "taken": source.taken[name, number],
-                }
-                for name, number in places
-            }
-        )
     return found
 
 

@@ -7,6 +7,7 @@ from enum import Enum
 import dagster as dg
 from pydantic import Field
 
+from lake_assets.defs.gold_answers import observed
 from lake_assets.defs.hand_runs import silver_pool
 from lake_assets.defs.keys import gold_key, named, partition_of, quarantine_key, silver_key
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
@@ -22,7 +23,7 @@ from lake_assets.errors import SettingsError
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import expectations_of_tables, feed_of_tables
-from lake_assets.model.tables import quarantine_of
+from lake_assets.model.tables import EVERY_KEY, quarantine_of
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
 from lake_assets.storage.open_store import lake_of
@@ -42,7 +43,7 @@ class RebuildConfig(dg.Config):
 
     layer: RebuildLayer = Field(description="Silver is derived from bronze, gold from silver.")
     feed: str = Field(default="", description="Which feed; may be left out if there is one.")
-    keys: list[str] = Field(default_factory=list, description="Only these keys; all if empty.")
+    keys: list[str] = Field(default=[], description="Only these keys; all if empty.")
     since: str = Field(
         default="",
         description="Silver: only rows that came into bronze since then, in ISO 8601 and UTC.",
@@ -54,7 +55,7 @@ class RebuildConfig(dg.Config):
     view: str = Field(default="", description="Gold: only this view; all if empty.")
 
 
-Events = Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]
+Events = Iterator[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation]
 
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
@@ -158,6 +159,11 @@ def _gold(
                 partition=partition_of(refresh.key),
                 metadata=metadata[refresh.key],
             )
+        for scope, reason in report.blocked.items():
+            what = "all keys" if scope == EVERY_KEY else scope
+            context.log.warning("%s of %s is left as it is: %s", report.view, what, reason)
+            asset = gold_key(settings, feed, views[report.view])
+            yield observed(asset, scope, "left as it is", reason)
     instance, run_id = context.instance, context.run.run_id
     for name, results in done.gold_checks.items():
         yield from results_of(instance, run_id, gold_key(settings, feed, views[name]), results)

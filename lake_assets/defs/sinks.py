@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
+from lake_assets.defs.code_references import code_references
 from lake_assets.defs.grouping import AssetLayer, of_feed
 from lake_assets.defs.keys import bronze_key, gold_key, named, silver_key, sink_key
 from lake_assets.defs.sink_check import sink_check
@@ -34,7 +35,7 @@ def _sink(settings: Settings, feed: Feed, sink: Sink) -> dg.AssetSpec:
             f"`{named(settings, 'streams')}`, while it runs, or by `lake-assets deliver`."
         ),
         kinds={_KINDS.get(sink.kind, sink.kind)},
-        metadata=_address_of(sink),
+        metadata={**_address_of(sink), **code_references(settings, feed, sink=sink)},
     )
 
 

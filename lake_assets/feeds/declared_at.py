@@ -1,4 +1,4 @@
-"""On which line of which file a feed and its views are declared, for who wants to look there.
+"""On which line of which file a feed and its parts are declared, for who wants to look there.
 
 Whether the file is right was seen when feeds were loaded: what cannot be found is left out.
 """
@@ -24,6 +24,10 @@ class DeclaredAt:
     views: Mapping[str, int] = field(default_factory=dict)
     """By name of a gold view, its line."""
 
+    sinks: Mapping[str, int] = field(default_factory=dict)
+    external: Mapping[str, int] = field(default_factory=dict)
+    """Likewise those of sinks, and of tables outside the lake."""
+
 
 def declared_at(folder: Path | None) -> Mapping[str, DeclaredAt]:
     """By name of a feed in a YAML file of a folder (None: of those that ship), where it is.
@@ -41,8 +45,13 @@ def declared_at(folder: Path | None) -> Mapping[str, DeclaredAt]:
             parts = dict(_parts(root))
             name = parts.get("feed")
             if isinstance(name, yaml.ScalarNode):
-                views = dict(_views(parts.get("gold")))
-                found[name.value] = DeclaredAt(path=path, line=_line(name), views=views)
+                found[name.value] = DeclaredAt(
+                    path=path,
+                    line=_line(name),
+                    views=dict(_named(parts.get("gold"))),
+                    sinks=dict(_named(parts.get("sinks"))),
+                    external=dict(_keyed(parts.get("external"))),
+                )
     return found
 
 
@@ -52,9 +61,15 @@ def _parts(node: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
             yield key.value, value
 
 
-def _views(gold: yaml.Node | None) -> Iterator[tuple[str, int]]:
-    for view in gold.value if isinstance(gold, yaml.SequenceNode) else ():
-        name = dict(_parts(view)).get("name")
+def _keyed(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        if isinstance(key, yaml.ScalarNode):
+            yield key.value, _line(key)
+
+
+def _named(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
+    for one in node.value if isinstance(node, yaml.SequenceNode) else ():
+        name = dict(_parts(one)).get("name")
         if isinstance(name, yaml.ScalarNode):
             yield name.value, _line(name)
 

@@ -52,6 +52,14 @@ class SourceStanding:
         """Rows of the source that are not in bronze, likewise."""
         return self.end(names) - self.position(names)
 
+    @property
+    def ahead(self) -> Sequence[tuple[str, int]]:
+        """Partitions that end before what was taken of them: of another source, by its name.
+
+        Bronze is looked at before the source, so this is no matter of when.
+        """
+        return sorted(place for place, end in self.ends.items() if self.taken[place] > end)
+
     def _places(self, names: Iterable[str] | None) -> list[tuple[str, int]]:
         wanted = None if names is None else set(names)
         return sorted(place for place in self.ends if wanted is None or place[0] in wanted)

@@ -66,3 +66,20 @@ def test_a_name_that_was_asked_for_first_and_is_another_is_told_of(tmp_path):
 def test_the_prefix_of_a_lake_that_is_not_here_has_no_partitions():
     with pytest.raises(SettingsError, match=r"no lake with the prefix prod is built here"):
         partitions_of("games", key_prefix="prod")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda lake: gold_key("games", "playr_agg", key_prefix="prod"),
+        lambda lake: silver_key("gmaes", key_prefix=["prod"]),
+        lambda lake: partitions_of("gmaes", lake=lake),
+    ],
+)
+def test_a_name_asked_for_first_is_looked_up_in_the_lake_that_it_says(tmp_path, ask):
+    lake = tmp_path / "lake"
+    build_defs(lake=tmp_path / "other", key_prefix="dev", include={"alerts"})
+    ask(lake)
+    build_defs(lake=tmp_path / "third", key_prefix="third", include={"alerts"})
+    with pytest.raises(SettingsError, match=r"was asked for before .*lake \(prefix prod\) was"):
+        build_defs(lake=lake, key_prefix="prod", include={"alerts"})

@@ -109,6 +109,20 @@ def test_a_source_that_does_not_answer_tells_nothing_and_is_not_fresh(looks):
     assert check_in(events).passed
 
 
+def test_a_topic_that_was_made_anew_is_told_of(looks):
+    looks.source = standing(end=5, taken=7)
+    words = shown(looks.running(), dg.AssetObservation, "game_stream")["another_topic"]
+    assert words.startswith(f"partition 0 of {TOPIC} ends at offset 5, and bronze has its rows up")
+
+
+def test_the_graph_never_shows_bronze_as_older_than_ten_minutes(looks):
+    assert shown(looks.running(), dg.AssetObservation, "bronze_games")
+    assert shown(looks.running(), dg.AssetObservation, "bronze_games") is None
+    events = looks.running(after_s=RAREST_S)
+    assert shown(events, dg.AssetObservation, "bronze_games")["stream"] == "running"
+    assert shown(events, dg.AssetObservation, "silver_events") is None
+
+
 def test_a_stopped_stream_is_shown_at_once_on_bronze_and_silver(settings, looks):
     assert check_in(looks.running()).passed
     note_stop(settings.state_dir, "games", StreamStop(by="anna", reason="the topic moves"))
@@ -154,7 +168,7 @@ def test_an_idle_feed_that_is_well_is_told_of_as_fresh(instance, looks, monkeypa
     assert shown(events, dg.AssetMaterialization, "silver_events")[NOTHING_NEW]
 
 
-@pytest.mark.parametrize("source", [standing(end=11), standing(bronze=1), None])
+@pytest.mark.parametrize("source", [standing(end=11), standing(bronze=1), standing(end=9), None])
 def test_one_that_lacks_rows_or_cannot_be_asked_is_not(instance, looks, monkeypatch, source):
     instance.report_runless_asset_event(dg.AssetMaterialization("bronze_games"))
     later = time.time() + 1700

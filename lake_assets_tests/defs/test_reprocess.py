@@ -1,9 +1,13 @@
+from datetime import UTC, datetime
+
 import dagster as dg
 import pytest
 
 from lake_assets.defs.reprocess import build
 from lake_assets.errors import FeedError, SettingsError, StreamError
+from lake_assets.model.checks import Severity
 from lake_assets.model.gold_views import GoldView
+from lake_assets.state.failing_expectations import Verdict, note_verdicts
 from lake_assets_tests.gold.silver import add_silver
 from lake_assets_tests.sample import GAMES
 
@@ -46,6 +50,28 @@ def test_gold_is_computed_anew_for_the_games_that_are_asked_for(rebuild, setting
 def materializations(done):
     events = done.get_asset_materialization_events()
     return [event.step_materialization_data.materialization for event in events]
+
+
+def test_the_form_has_all_that_may_be_typed(settings):
+    (node,) = build(settings, [FEED]).resolve_job_def("rebuild").nodes
+    fields = node.definition.config_field.config_type.fields
+    assert [name for name, one in fields.items() if not one.default_provided] == ["layer"]
+
+
+@pytest.mark.spark
+def test_gold_that_is_held_up_says_so(rebuild, settings):
+    blocking = GAMES.expectations[1].model_copy(update={"blocking": True})
+    feed = FEED.model_copy(update={"expectations": (blocking,), "gold": GAMES.gold[:1]})
+    add_silver(settings.lake_dir, "uno", "ann")
+    verdict = Verdict(key="uno", name=blocking.name, severity=Severity.WARN)
+    note_verdicts(settings.state_dir, "games", [verdict], datetime.now(UTC))
+    done = rebuild(feed, layer="GOLD")
+    assert not materializations(done)
+    (event,) = done.get_asset_observation_events()
+    told = event.asset_observation_data.asset_observation
+    assert (told.asset_key.to_user_string(), told.partition) == ("gold_player_agg", "uno")
+    assert told.metadata["refresh"].value == "left as it is"
+    assert blocking.name in told.metadata["refresh_why"].value
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ gold:
   -
     name: "second"
 feed: clicks
+sinks: [{name: api}]
+external:
+  players: {delta: /data/players}
 """
 
 
@@ -19,6 +22,7 @@ def test_a_feed_and_its_views_have_the_lines_they_are_declared_on(tmp_path):
     (found,) = declared_at(tmp_path).items()
     assert (found[0], found[1].path, found[1].line) == ("clicks", path, 7)
     assert found[1].views == {"first": 4, "second": 6}
+    assert (found[1].sinks, found[1].external) == ({"api": 8}, {"players": 10})
 
 
 def test_each_feed_and_view_that_ships_is_found():
