@@ -84,7 +84,7 @@ def _shown(settings: Settings, way: Sequence[str], kind: object) -> object:
         return dict.fromkeys(value, _MASK) if has_secrets(kind) else dict(value)
     if has_secrets(kind):
         return None if value is None else _MASK
-    if value is None and way == ("lake",):
+    if way == ("lake",):  # as it is used: a `Path` loses a slash of `s3://`
         return str(settings.lake_root)
     if value is None and way == ("state",):
         return str(settings.state_dir)

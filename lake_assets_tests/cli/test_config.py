@@ -39,3 +39,8 @@ def test_a_variable_that_is_mistyped_is_an_error_here_and_a_warning_elsewhere(
     assert other.returncode == 0
     assert other.stderr.startswith("warning: LAKE_ASSETS_STREAM_TRIGER_S: is no setting of this")
     assert len(other.stderr.splitlines()) == 1
+
+
+def test_a_bucket_is_shown_as_it_is_written(settings):
+    mine = settings.model_copy(update={"lake": "s3://bucket/lake"})
+    assert shown(mine)[1]["LAKE_ASSETS_LAKE"] == ("s3://bucket/lake", "LAKE_ASSETS_LAKE")
