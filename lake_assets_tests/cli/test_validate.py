@@ -4,6 +4,7 @@ import pytest
 
 from lake_assets_tests.commandline import (
     answer_of,
+    lake_assets,
     lake_assets_here,
     result_of,
     sparkless_here,
@@ -96,3 +97,16 @@ def test_spark_has_the_last_word(settings, folder):
     done = lake_assets_here(settings, "validate", "--feeds", str(folder))
     assert done.returncode == 1
     assert 'expectations[0].sql: does not compile: Cannot resolve "size(score)"' in done.stdout
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_spark_judges_without_jars_in_the_cache_and_fetches_none(settings, folder, tmp_path):
+    (folder / "f.yaml").write_text(f"{HEAD}expectations: [{{name: e, sql: size(score) > 1}}]\n")
+    cache = tmp_path / "empty"
+    runtime = settings.runtime.model_copy(update={"cache": cache})
+    bare = settings.model_copy(update={"runtime": runtime})
+    done = lake_assets(bare, "validate", "--feeds", str(folder))
+    assert done.returncode == 1, done.stderr
+    assert 'Cannot resolve "size(score)"' in done.stdout
+    assert not list(cache.rglob("*.jar"))
