@@ -97,7 +97,9 @@ def partitions_of(
 def _note_partitions(
     call: str, made: dg.DynamicPartitionsDefinition, feed: str, is_of: IsOf = every_lake
 ) -> None:
-    built_lakes.note_early(call, str(made.name), lambda one: str(_partitions(one, feed).name), is_of)
+    built_lakes.note_early(
+        call, str(made.name), lambda one: str(_partitions(one, feed).name), is_of
+    )
 
 
 def _partitions(lake: Lake, feed: str) -> dg.DynamicPartitionsDefinition:
