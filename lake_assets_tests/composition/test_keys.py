@@ -71,8 +71,8 @@ def test_the_prefix_of_a_lake_that_is_not_here_has_no_partitions():
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda lake: gold_key("games", "playr_agg", key_prefix="prod"),
-        lambda lake: silver_key("gmaes", key_prefix=["prod"]),
+        lambda _: gold_key("games", "playr_agg", key_prefix="prod"),
+        lambda _: silver_key("gmaes", key_prefix=["prod"]),
         lambda lake: partitions_of("gmaes", lake=lake),
     ],
 )

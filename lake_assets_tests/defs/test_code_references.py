@@ -16,11 +16,14 @@ def test_an_asset_leads_to_the_line_of_its_feed_or_view(settings):
 
 
 def test_a_sink_and_a_table_of_others_lead_to_their_lines(settings, tmp_path):
-    text = (settings.feeds / "games.yaml").read_text() + """
+    text = (
+        (settings.feeds / "games.yaml").read_text()
+        + """
 sinks: [{name: api, from: silver, rest: {url: "https://example.com"}}]
 external:
   players: {delta: /data/players}
 """
+    )
     (tmp_path / "games.yaml").write_text(text)
     settings = settings.model_copy(update={"feeds": tmp_path})
     games = find_feed(load_feeds(tmp_path), "games")
