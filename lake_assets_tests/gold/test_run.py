@@ -59,7 +59,7 @@ def test_nothing_new_needs_no_spark(settings, monkeypatch):
     def refuse(*_):
         raise AssertionError
 
-    monkeypatch.setattr("lake_assets.gold.run.start_session", refuse)
+    monkeypatch.setattr("lake_assets.spark.lent_session.start_session", refuse)
     (report,) = refresh_views(settings, GAMES)
     assert (report.refreshed, report.up_to_date) == ((), ())
 
@@ -94,7 +94,7 @@ def test_a_view_over_all_games_cannot_be_asked_for_some(settings):
 
 def test_views_over_all_games_are_left_out_where_some_are_asked_for(settings, monkeypatch):
     add_silver(settings.lake_dir, "go_fish", "ann")
-    monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
+    monkeypatch.setattr("lake_assets.spark.lent_session.start_session", pytest.fail)
     assert len(refresh_views(settings, BOTH, keys=["uno"])) == 1
     only = GAMES.model_copy(update={"gold": (OF_ALL,)})
     assert refresh_views(settings, only, keys=["go_fish"], full_refresh=True) == []
@@ -118,7 +118,7 @@ def own(settings):
 
 def test_a_feed_that_renamed_its_silver_is_not_refreshed(settings, own, monkeypatch):
     own({silver_of("uno"): Owner(feed="games", key="uno")})
-    monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
+    monkeypatch.setattr("lake_assets.spark.lent_session.start_session", pytest.fail)
     for full_refresh in (False, True):
         with pytest.raises(FeedError, match="lake has silver_uno_events, which would be uno_in_si"):
             refresh_views(settings, MOVED, full_refresh=full_refresh)
@@ -139,7 +139,7 @@ def test_new_names_that_other_gold_has_still_are_refused_before_spark_starts(
     )
     (view,) = before.gold
     own({before.gold_table(view, key): owner_of_view(before, view.name, key) for key in "a"})
-    monkeypatch.setattr("lake_assets.gold.run.start_session", pytest.fail)
+    monkeypatch.setattr("lake_assets.spark.lent_session.start_session", pytest.fail)
     for full_refresh in (False, True):
         with pytest.raises(FeedError, match="a_x_player_agg, which is that of view 'player_agg'"):
             refresh_views(settings, after, full_refresh=full_refresh)
