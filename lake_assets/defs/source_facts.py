@@ -4,11 +4,14 @@ When it is told, and of which asset, is `observer`'s.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from lake_assets.model.feeds import Feed
-from lake_assets.streams.source_standing import SourceStanding
+
+if TYPE_CHECKING:
+    from lake_assets.streams.source_standing import SourceStanding
 
 _MOST_PARTITIONS = 64
 """Partitions of a source whose offsets are told one by one."""
@@ -16,7 +19,7 @@ _MOST_PARTITIONS = 64
 Metadata = dict[str, dg.MetadataValue]
 
 
-def another_topic(feed: Feed, source: SourceStanding) -> str:
+def another_topic(feed: Feed, source: "SourceStanding") -> str:
     """In words, that bronze has more of a topic than the topic: it is another; blank if not."""
     if feed.source.kafka is None or not source.ahead:
         return ""
@@ -28,7 +31,7 @@ def another_topic(feed: Feed, source: SourceStanding) -> str:
 
 
 def offsets(
-    feed: Feed, source: SourceStanding, lag_s: float, names: Sequence[str], suffix: str
+    feed: Feed, source: "SourceStanding", lag_s: float, names: Sequence[str], suffix: str
 ) -> Metadata:
     """Metadata of a source's asset.
 
