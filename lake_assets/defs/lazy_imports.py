@@ -7,8 +7,8 @@ function that imports the real one at its first call. Type checkers see the real
 
 To add a function, name it in `MODULES`, under `TYPE_CHECKING` and in `__all__`. Classes can be made
 through here, and nothing else: a type that is only said in an annotation is imported under
-`TYPE_CHECKING`, and its annotation quoted. `lake_assets_tests/test_definitions_imports.py` fails where a load
-imports what is heavy.
+`TYPE_CHECKING`, and its annotation quoted. `lake_assets_tests/test_definitions_imports.py` fails
+where a load imports what is heavy.
 """
 
 from collections.abc import Callable, MutableMapping
