@@ -21,8 +21,8 @@ from lake_assets.alerts.forecasts import (
 )
 from lake_assets.delta.log_history import open_table, state_of
 from lake_assets.errors import LakeAssetsError, SourceError
-from lake_assets.feeds.cron import next_tick
 from lake_assets.logs.durations import recent_refreshes
+from lake_assets.model.cron import next_tick
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.origins import Place

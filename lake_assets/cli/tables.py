@@ -25,7 +25,7 @@ from lake_assets.cli.shared import (
     pick_feeds,
 )
 from lake_assets.delta.catalog import tables_of
-from lake_assets.feeds.cron import next_tick_in_words
+from lake_assets.model.cron import next_tick_in_words
 from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import Layer
 from lake_assets.settings.load import load_settings

@@ -33,8 +33,8 @@ from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_beh
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.view_order import deps_of, parts_of
 from lake_assets.delta.catalog import example_keys, keys_of
-from lake_assets.feeds.cron import slug
 from lake_assets.gold.column_lineage import view_lineage, view_words
+from lake_assets.model.cron import slug
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import fillers
 from lake_assets.model.gold_views import GoldView

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lake_assets.errors import FeedError
-from lake_assets.feeds.cron import complaint
 from lake_assets.feeds.delta_facts import unread_table
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.files_facts import unnamed_schemas, unread_files
@@ -16,6 +15,7 @@ from lake_assets.feeds.kinesis_facts import unread_stream
 from lake_assets.feeds.known_fields import suggest
 from lake_assets.feeds.postgres_facts import unread_database
 from lake_assets.feeds.sql_reach import unreachable
+from lake_assets.model.cron import complaint
 from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
 from lake_assets.model.keyed_views import name_of_deletes

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from lake_assets.feeds.cron import next_tick
 from lake_assets.metrics.counted import outcomes_of
 from lake_assets.metrics.end_history import EndHistory
 from lake_assets.metrics.health import StreamsStatus
+from lake_assets.model.cron import next_tick
 from lake_assets.model.origins import ByPlace, Place
 from lake_assets.model.reports import BatchReport, Stage
 

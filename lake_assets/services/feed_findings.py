@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from deltalake.exceptions import DeltaError
 
 from lake_assets.errors import FeedError, LakeError, first_line
-from lake_assets.feeds.cron import next_tick_in_words
 from lake_assets.feeds.load import load_feeds
 from lake_assets.logs.schema_log import entries_of
+from lake_assets.model.cron import next_tick_in_words
 from lake_assets.model.feeds import Feed
 from lake_assets.services.finding import Finding, Health
 from lake_assets.settings.schema import Settings

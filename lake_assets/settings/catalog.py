@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, SecretStr
 
 from lake_assets.settings.checks import web_complaint
-from lake_assets.settings.group import RelatedGroup
+from lake_assets.settings.group import Cron, RelatedGroup
 
 
 class CatalogKind(StrEnum):
@@ -56,7 +56,7 @@ class CatalogSettings(RelatedGroup):
     `aws_session_token`; what is not there is looked for in AWS's usual variables and files. All
     are masked wherever settings are printed."""
 
-    schedule: str = "*/15 * * * *"
+    schedule: Cron = "*/15 * * * *"
     """When Dagster brings it up to date (cron, UTC)."""
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from pydantic import SecretStr
 
+from lake_assets.settings.group import Cron
 from lake_assets.settings.secret_key import KeyedSettings
 
 
@@ -12,5 +13,5 @@ class ErasureSettings(KeyedSettings):
     """Secret of 16 characters or more that erased values are hashed with; by default one that lies
     in the lake. Keep it: without it nobody can tell whose rows are to stay erased."""
 
-    schedule: str = "15 4 * * *"
+    schedule: Cron = "15 4 * * *"
     """When Dagster does what the table of requests asks for, and what is not done (cron, UTC)."""

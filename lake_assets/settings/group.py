@@ -2,9 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, field_validator
+
+from lake_assets.model.cron import setting_complaint
 
 
 class Group(BaseModel):
@@ -44,3 +46,12 @@ def refuse(complaint: str | None) -> None:
     """
     if complaint:
         raise ValueError(complaint)
+
+
+def _is_cron(value: str) -> str:
+    refuse(setting_complaint(value))
+    return value
+
+
+Cron = Annotated[str, AfterValidator(_is_cron)]
+"""When Dagster does something: a cron expression, in UTC."""

@@ -11,7 +11,7 @@ from lake_assets.settings.checks import (
     target_complaint,
     words_in,
 )
-from lake_assets.settings.group import Group, refuse
+from lake_assets.settings.group import Cron, Group, refuse
 
 
 class LogFormat(StrEnum):
@@ -41,7 +41,7 @@ class LogSettings(Group):
 class MaintenanceSettings(Group):
     """Upkeep of the tables: small files joined, unused files deleted, logs kept short."""
 
-    schedule: str = "*/15 * * * *"
+    schedule: Cron = "*/15 * * * *"
     """When Dagster maintains each feed's tables (cron, UTC)."""
 
     keep_hours: float = Field(default=1.0, gt=0)
@@ -76,7 +76,7 @@ class BackupSettings(Group):
     this lake alone. Unset, it makes none. `lake-assets backup` without a place puts them there,
     too."""
 
-    schedule: str = "37 2 * * *"
+    schedule: Cron = "37 2 * * *"
     """When (cron, UTC)."""
 
     keep: int = Field(default=7, ge=1)
@@ -112,7 +112,7 @@ class DagsterSettings(Group):
     of theirs that are refreshed every five minutes, a day takes 1 GB of SQLite and a quarter of
     that in PostgreSQL."""
 
-    purge_schedule: str = "23 3 * * *"
+    purge_schedule: Cron = "23 3 * * *"
     """When they are deleted (cron, UTC)."""
 
     observe_every_s: float = Field(default=60.0, ge=10)

@@ -15,7 +15,7 @@ from lake_assets.delta.catalog import keys_found
 from lake_assets.delta.log_history import committed_at, open_table, rows_of, rows_since
 from lake_assets.delta.log_tail import newest_version
 from lake_assets.delta.table_log import log_of
-from lake_assets.feeds.cron import next_tick_in_words
+from lake_assets.model.cron import next_tick_in_words
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.tables import EVERY_KEY, TableRef, bronze_of, quarantine_of, waiting_of

@@ -455,3 +455,12 @@ def test_blanks_endless_numbers_and_logins_in_addresses_are_refused(monkeypatch,
     with pytest.raises(SettingsError, match=told) as caught:
         load_settings()
     assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "group", ["MAINTENANCE_SCHEDULE", "BACKUP_SCHEDULE", "ERASURE_SCHEDULE", "CATALOG_SCHEDULE"]
+)
+def test_a_schedule_that_is_no_cron_expression_is_refused(monkeypatch, group):
+    monkeypatch.setenv(f"LAKE_ASSETS_{group}", "61 * * * *")
+    with pytest.raises(SettingsError, match=f"{group}: '61 .*' is no cron expression"):
+        load_settings()

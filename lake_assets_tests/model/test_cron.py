@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from lake_assets.feeds.cron import complaint, next_tick, next_tick_in_words, slug
+from lake_assets.model.cron import complaint, next_tick, next_tick_in_words, setting_complaint, slug
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,21 @@ def test_the_next_tick_is_told_with_its_expression():
     now = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
     assert next_tick_in_words("0 * * * *", now) == "at 2026-11-25 15:00 UTC (0 * * * *)"
     assert next_tick_in_words("0 0 31 4 *", now) == "never (0 0 31 4 *)"
+
+
+@pytest.mark.parametrize("expression", ["*/15 * * * *", "0 2 * * MON-FRI", "@daily"])
+def test_a_setting_takes_what_dagster_takes(expression):
+    assert setting_complaint(expression) is None
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("61 * * * *", "'61 * * * *' is no cron expression"),
+        ("@dayly", "'@dayly' is no cron expression"),
+        ("0 0 31 2 *", "never comes"),
+        ("* * *", "has 3 fields, not 5"),
+    ],
+)
+def test_a_setting_that_never_comes_or_is_none_is_refused(expression, words):
+    assert words in str(setting_complaint(expression))

@@ -1,4 +1,4 @@
-"""Cron expressions: how a feed's author can get one wrong, when they tick, and a name for each.
+"""Cron expressions: how whoever writes one can get it wrong, when they tick, and a name for each.
 
 Ticks are in UTC, as Dagster takes them where no time zone is named.
 """
@@ -30,6 +30,20 @@ def complaint(expression: str) -> str | None:
     if next_tick(expression, _ANY_DAY) is None:
         return f"{expression!r} never comes: no month has that day"
     return None
+
+
+def setting_complaint(expression: str) -> str | None:
+    """What is wrong with an expression of a setting, or None.
+
+    Names (`MON-FRI`) and words (`@daily`) are taken, since Dagster takes them.
+    """
+    if expression.startswith("@") or len(expression.split()) == len(_FIELDS):
+        if not croniter.is_valid(expression):
+            return f"{expression!r} is no cron expression; write it like '*/15 * * * *'"
+        if next_tick(expression, _ANY_DAY) is None:
+            return f"{expression!r} never comes: no month has that day"
+        return None
+    return complaint(expression)
 
 
 _ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
