@@ -147,7 +147,7 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
         skippable=True,
         partitions_def=None if view.is_over_all else key_partitions(feed, lake_id(settings)),
         **of_feed(settings, feed, AssetLayer.GOLD),
-        description="\n\n".join(_description(view)),
+        description="\n\n".join([*_description(view), _when_refreshed(view)]),
         kinds={"delta", "spark"},
         metadata={
             **family_metadata(lake, pattern, example, view_words(lineage)),
@@ -174,6 +174,17 @@ def _description(view: GoldView) -> Iterator[str]:
     yield f"{tables}, one row for each {', '.join([*windows, *view.keys])}:"
     columns = {**{k: s for k, s in view.keys.items() if k != s}, **view.measures}
     yield "\n".join(f"- `{name}`: `{sql}`" for name, sql in columns.items())
+
+
+def _when_refreshed(view: GoldView) -> str:
+    by = []
+    if view.refresh is not None:
+        every_s = view.refresh.total_seconds()
+        how = f"at most every {every_s:g} s" if every_s else "seconds after silver"
+        by.append(f"by the streams, {how}")
+    if view.schedule is not None:
+        by.append(f"on a schedule, `{view.schedule}` (UTC)")
+    return f"Refreshed {' and '.join(by)}." if by else "Refreshed when somebody asks for it."
 
 
 def _in_code(value: object) -> str:

@@ -353,10 +353,24 @@ def test_a_view_over_all_games_comes_from_all_silver_and_has_no_partitions(setti
 def test_a_view_tells_what_it_is_for_and_how_it_is_computed(settings):
     graph = build(settings, [THREE]).resolve_asset_graph()
     assert graph.get(TOP_KEY).description == (
-        f"Who plays most.\n\nA table a key:\n\n```sql\n{TOP.sql}\n```"
+        f"Who plays most.\n\nA table a key:\n\n```sql\n{TOP.sql}\n```\n\n"
+        "Refreshed on a schedule, `*/5 * * * *` (UTC)."
     )
     assert (graph.get(OF_ALL_KEY).description or "").startswith("One table over all keys:")
-    assert "one row for each gamer_id:\n\n- `session_count`" in str(graph.get(GOLD).description)
+    of_gamers = str(graph.get(GOLD).description)
+    assert "one row for each gamer_id:\n\n- `session_count`" in of_gamers
+    assert of_gamers.endswith("\n\nRefreshed on a schedule, `*/1 * * * *` (UTC).")
+
+
+@pytest.mark.parametrize(
+    ("refresh", "words"), [("live", "seconds after silver"), ("30s", "at most every 30 s")]
+)
+def test_a_view_that_the_streams_refresh_says_so(settings, refresh, words):
+    keyed = {"keys": {"gamer_id": "gamer_id"}, "measures": {"plays": "count(*)"}}
+    view = GoldView.model_validate({"name": "plays", "refresh": refresh, **keyed})
+    graph = build(settings, [GAMES.model_copy(update={"gold": (view,)})]).resolve_asset_graph()
+    told = str(graph.get(dg.AssetKey("gold_plays")).description)
+    assert told.endswith(f"Refreshed by the streams, {words}.")
 
 
 def test_a_keyed_table_tells_what_its_changes_are(settings):
@@ -368,7 +382,8 @@ def test_a_keyed_table_tells_what_its_changes_are(settings):
     assert found.parent_keys == {dg.AssetKey("silver_events")}
     assert found.description == (
         "A table a key, of the changes in silver:\n\n- by: `gamer_id`\n"
-        "- order: `event_timestamp`\n- deletes: `device_id = ''`"
+        "- order: `event_timestamp`\n- deletes: `device_id = ''`\n\n"
+        "Refreshed when somebody asks for it."
     )
     assert "`current` must remember" in str(
         graph.get(dg.AssetKey("gold_current_deletes")).description
