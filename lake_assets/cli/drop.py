@@ -22,6 +22,7 @@ from lake_assets.cli.shared import (
     OneFeedOption,
     pick_feed,
 )
+from lake_assets.errors import LakeAssetsError, LakeError, first_line
 from lake_assets.model.tables import Layer
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
@@ -68,7 +69,12 @@ def drop(
     # Before anything is gone: without them silver could not be derived again.
     endpoints = control.locate(settings, [one]) if is_derived else None
     if drop_undeclared(settings, one, tables) and endpoints is not None:
-        redone.append(rebuild_silver(settings, one, endpoints))
+        try:
+            redone.append(rebuild_silver(settings, one, endpoints))
+        except LakeAssetsError as problem:
+            fact = f"tables were dropped, and silver was not derived again: {first_line(problem)}"
+            step = "Run `lake-assets rebuild silver --yes`; streams do not go on without it"
+            raise LakeError(f"feed {one.feed}", fact, step) from problem
     result["silver"] = as_result([(one, done) for done in redone])
 
     def tell_people() -> None:

@@ -3,6 +3,9 @@
 import pyarrow as pa
 import pytest
 
+from lake_assets.cli.drop import drop
+from lake_assets.errors import LakeError, RuntimeSetupError
+from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.owners import Owner
 from lake_assets.spark.lake_context import open_lake
 from lake_assets_tests.commandline import answer_of, sparkless_here
@@ -55,3 +58,23 @@ def test_without_a_registry_no_silver_is_dropped_since_it_could_not_be_derived(s
     assert done.returncode == 1
     assert answer_of(done)["problems"][0]["fact"] == "does not run"
     assert (settings.lake_dir / GONE.relative).exists()
+
+
+def test_where_silver_is_not_derived_again_it_says_what_is_left_to_do(settings, monkeypatch):
+    owner = Owner(feed="games", key="chess")
+    with open_lake(settings) as context:
+        context.committer.create({GONE: pa.schema([("a", pa.int64())])}, owners={GONE: owner})
+
+    def without_java(*_):
+        raise RuntimeSetupError("Java", "does not start", "Install one")
+
+    monkeypatch.setattr("lake_assets.cli.drop.rebuild_silver", without_java)
+    there = Endpoints(kafka="k:1", registry="http://r:1")
+    monkeypatch.setattr("lake_assets.services.control.locate", lambda *_: there)
+    told = "Java: does not start. Install one. Run `lake-assets rebuild silver --yes`"
+    with pytest.raises(
+        LakeError, match=r"tables were dropped, and silver was not derived"
+    ) as found:
+        drop(feed="games", home=settings.home, lake=settings.lake_dir, yes=True)
+    assert told in str(found.value)
+    assert not (settings.lake_dir / GONE.relative).exists()
