@@ -154,7 +154,7 @@ def test_a_slow_disk_lets_writes_wait_and_not_reads(disk, system):
     (disk.path / "read").write_text("a")
     with fault.inject(system, seeded(3)):
         time.sleep(0.3)
-        within = seconds_of_writes(disk.path)
+        within = max(seconds_of_writes(disk.path) for _ in range(3))
         began = time.monotonic()
         for _ in range(100):
             (disk.path / "read").read_text()
