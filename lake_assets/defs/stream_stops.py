@@ -67,22 +67,16 @@ def stop_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
             context.log.info("%s: stopped %s: %s", feed.feed, stops[feed.feed], ended)
             yield from _observed(settings, feed, stopped_metadata(stops[feed.feed]))
 
-    @dg.job(
-        name=named(settings, STOP),
-        description=(
-            "Stops a feed's stream after the batch in hand, until `start_stream` starts it. The "
-            "stop outlives restarts of everything; the supervisor leaves it alone, and "
-            "`lake-assets stream` does, too. Other feeds, refreshes of gold and feeds with a "
-            "schedule go on. What its source gets meanwhile waits there: for as long as it keeps "
-            "it."
-        ),
-        tags={"dagster/max_runtime": "3600", **lake_tags(lake)},
-        executor_def=dg.in_process_executor,
+    return _job(
+        settings,
+        STOP,
+        stop,
+        "Stops a feed's stream after the batch in hand, until `start_stream` starts it. The "
+        "stop outlives restarts of everything; the supervisor leaves it alone, and "
+        "`lake-assets stream` does, too. Other feeds, refreshes of gold and feeds with a "
+        "schedule go on. What its source gets meanwhile waits there: for as long as it keeps "
+        "it.",
     )
-    def stop_stream() -> None:
-        stop()
-
-    return stop_stream
 
 
 def start_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
@@ -105,19 +99,23 @@ def start_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
             context.log.info("%s: started; it was stopped %s", feed.feed, stops[feed.feed])
             yield from _observed(settings, feed, {"stream": dg.MetadataValue.text("started again")})
 
-    @dg.job(
-        name=named(settings, START),
-        description=(
-            "Starts a feed's stream again that `stop_stream` has stopped: it goes on where it was, "
-            "within a second if other feeds are streamed; else the supervisor starts the streams."
-        ),
-        tags={"dagster/max_runtime": "3600", **lake_tags(lake)},
+    return _job(
+        settings,
+        START,
+        start,
+        "Starts a feed's stream again that `stop_stream` has stopped: it goes on where it was, "
+        "within a second if other feeds are streamed; else the supervisor starts the streams.",
+    )
+
+
+def _job(settings: Settings, name: str, op: dg.OpDefinition, description: str) -> dg.JobDefinition:
+    """A job of one op that works on the lake."""
+    return dg.GraphDefinition(
+        name=named(settings, name), description=description, node_defs=[op]
+    ).to_job(
+        tags={"dagster/max_runtime": "3600", **lake_tags(lake_id(settings))},
         executor_def=dg.in_process_executor,
     )
-    def start_stream() -> None:
-        start()
-
-    return start_stream
 
 
 def stopped_metadata(stop: StreamStop) -> dict[str, dg.MetadataValue]:
