@@ -25,6 +25,7 @@ class Feed:
     progressed_at = 0.0
     waiting = failure = None
     stopped = ""
+    stopped_by = None
     def end(self): pass
 
 def hang(worker):
