@@ -26,7 +26,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "runbooks"
 
 _PART = re.compile(r"^```(\w+)\n(.*?)^```|<!-- test: (.*?) -->", re.MULTILINE | re.DOTALL)
 
-_NEEDS_SPARK = {"stream", "refresh", "rebuild", "requeue", "backfill", "erase"}
+_NEEDS_SPARK = {"stream", "refresh", "rebuild", "requeue", "backfill", "deliver", "erase"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,8 @@ class Reader:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             for name, value in self.exports.items():
-                if not name.endswith("_FILE"):  # `now` has read it
+                # Settings of files: `now` has read them.
+                if not re.fullmatch("LAKE_ASSETS_.*_FILE", name):
                     patch.setenv(name, value)
             done = act(self.now(), *words)
         return self._told(line, done)

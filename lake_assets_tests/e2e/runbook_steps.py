@@ -18,10 +18,14 @@ from deltalake import DeltaTable
 
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.sources.kafka.topics import client_config
+from lake_assets_tests.databases import Database
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.e2e.runbook import Reader
 from lake_assets_tests.events import Topic
 from lake_assets_tests.services.secured import PASSWORD, Listener, Secured
+
+FIRST, SECOND = "the first one", "the second one"
+"""Passwords of the database's user."""
 
 _FIELDS = ("game", "player", "coins")
 
@@ -147,6 +151,38 @@ def kafka_options(reader: Reader, path: str, user: str, *events: str) -> None:
     Path(path).write_text(json.dumps(options))
 
 
+def send_to_secured(reader: Reader, *events: str) -> None:
+    """Send more events to the page's topic on the broker that asks for passwords."""
+    plain = Endpoints(kafka=reader.fixture("secured").plain, registry="")
+    Topic(plain, reader.topic.name).produce(*_values(events))
+
+
+def database_in(reader: Reader, feed: str, user: str, path: str) -> None:
+    """A database with the table of the sink in this feed; its user's password is in a new file."""
+    database: Database = reader.fixture("database")
+    Path(path).write_text(FIRST)
+    database.ask(f"create role {user} login password '{FIRST}'")
+    database.ask("create table standings (player text, coins int)")
+    database.ask(f"grant select, insert on standings to {user}")
+    database.require_password(user)
+    declared = reader.folder / feed
+    shown = "postgresql+psycopg://db.example.com/games"
+    assert shown in declared.read_text()
+    declared.write_text(declared.read_text().replace(shown, database.url))
+
+
+def another_password(reader: Reader, user: str, path: str) -> None:
+    """The user gets another password, which is in a new file."""
+    reader.fixture("database").ask(f"alter role {user} password '{SECOND}'")
+    Path(path).write_text(SECOND)
+
+
+def rows_of_standings(reader: Reader, count: str) -> None:
+    """The table of the sink has so many rows."""
+    found = reader.fixture("database").ask("select player from standings")
+    assert len(found) == int(count), f"{found}\n{reader.said}"
+
+
 STEPS = {
     step.__name__: step
     for step in (
@@ -161,5 +197,9 @@ STEPS = {
         connect_as,
         grant_what_the_page_says,
         kafka_options,
+        send_to_secured,
+        database_in,
+        another_password,
+        rows_of_standings,
     )
 }

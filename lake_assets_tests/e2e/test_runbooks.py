@@ -7,6 +7,7 @@ import pytest
 from lake_assets.model.quarantine import Reason
 from lake_assets.settings.schema import KafkaSettings, RegistrySettings
 from lake_assets_tests.commandline import lake_assets_here, sparkless_here
+from lake_assets_tests.databases import running_postgres
 from lake_assets_tests.e2e.asked_registry import asked_registry
 from lake_assets_tests.e2e.runbook import PAGES, Reader
 from lake_assets_tests.e2e.runbook_steps import STEPS
@@ -21,6 +22,13 @@ def feed_of_the_runbooks():
         r"```yaml\n(# feeds/plays.yaml\n.*?)```", (DOCS / "operations.md").read_text(), re.DOTALL
     )
     return feed
+
+
+@pytest.fixture
+def database():
+    """A database of PostgreSQL, for the pages that use one."""
+    with running_postgres() as databases:
+        yield databases()
 
 
 @pytest.fixture
