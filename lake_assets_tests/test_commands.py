@@ -69,6 +69,21 @@ def test_an_option_of_one_name_is_the_same_everywhere():
     assert several.keys() <= {"--format"}, several
 
 
+def test_every_option_that_a_page_shows_is_one_of_its_command():
+    root = Path(__file__).parents[1]
+    shown = []
+    for page in (*root.glob("*.md"), *root.glob("docs/**/*.md")):
+        if page.name == "CHANGELOG.md" or page.parent.name == "decisions":
+            continue
+        for line in re.findall(r"lake-assets ([a-z][^`\n]*)", page.read_text()):
+            words = re.split(r"\s#|[|<>;]|\s{2}", line)[0].split()
+            name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in _LEAVES), "")
+            named = [re.match(r"--[a-z][a-z0-9-]*", word) for word in words if name]
+            shown += [(page.name, name, one[0]) for one in named if one and one[0] != "--help"]
+    assert len(shown) > 150
+    assert [one for one in shown if one[2] not in options(one[1])] == []
+
+
 def test_the_shared_options_have_one_help_text():
     shared = ("--home", "--feeds", "--json", "--yes", "--dry-run", "--sink")
     for word in shared:

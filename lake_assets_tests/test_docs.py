@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from docs_pages.settings import page as page_of_settings
 from lake_assets.cli.lazy_commands import SUMMARIES
 from lake_assets.feeds.load import load_feeds
 
@@ -83,6 +84,31 @@ def test_commands_in_examples_are_commands(page):
     blocks = re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)
     named = re.findall(r"lake-assets ([a-z]+)", "\n".join(blocks))
     assert [name for name in named if name not in SUMMARIES] == []
+
+
+def test_every_setting_that_a_page_names_is_one():
+    known = set(re.findall(r"^\| `(LAKE_ASSETS_\w+)` \|", page_of_settings(), re.MULTILINE))
+    history = {ROOT / "CHANGELOG.md", *DECISIONS}
+    named = {
+        (str(page.relative_to(ROOT)), name)
+        for page in PAGES
+        if page not in history
+        for name in re.findall(r"\bLAKE_ASSETS_[A-Z_]*[A-Z]\b", page.read_text())
+    }
+    assert len(named) > 100
+    in_general = {("README.md", "LAKE_ASSETS_G_X")}
+    assert {
+        (page, name)
+        for page, name in named
+        if not {name, re.sub("_(FILE|COMMAND)$", "", name)} & known
+    } == in_general
+
+
+def test_each_page_that_a_mistake_in_a_feed_names_is_there():
+    text = (ROOT / "lake_assets" / "feeds" / "explain.py").read_text()
+    named = re.findall(r'": "([a-z-]+\.md)"', text)
+    assert len(named) > 15
+    assert [page for page in named if not (DOCS / page).is_file()] == []
 
 
 def test_the_feed_of_the_tutorial_is_a_feed(tmp_path):

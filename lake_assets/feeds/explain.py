@@ -137,9 +137,14 @@ def _form_in(loc: Loc) -> int | None:
     return next((at for at, part in enumerate(loc) if _FORM.fullmatch(str(part))), None)
 
 
-_DOCS = {
+_DOCS = {  # by field, or by field and kind
     "source": "topics.md",
+    "source.files": "files.md",
+    "source.delta": "delta-source.md",
+    "source.kinesis": "kinesis.md",
+    "source.postgres": "postgres-source.md",
     "payload": "json-and-csv.md",
+    "payload.avro": "avro.md",
     "route": "routes.md",
     "routes": "routes.md",
     "selects": "transforms.md",
@@ -150,6 +155,9 @@ _DOCS = {
     "gold": "gold-views.md",
     "keyed": "keyed-tables.md",
     "sinks": "rest-sinks.md",
+    "sinks.sql": "sql-sinks.md",
+    "sinks.kafka": "kafka-sinks.md",
+    "sinks.python": "python-sinks.md",
     "grants": "grants.md",
     "into": "several-feeds.md",
     "external": "external-tables.md",
@@ -159,7 +167,8 @@ _DOCS = {
 
 def _docs_of(loc: Loc, message: str) -> str:
     first = str(loc[0]) if loc else message.partition(":")[0].strip()
-    page = _DOCS.get(first)
+    kinds = (_DOCS.get(f"{first}.{part}") for part in loc[1:])
+    page = next(filter(None, kinds), _DOCS.get(first))
     return f"docs/{page} says what may be there" if page else "`lake-assets schema feed` has all"
 
 

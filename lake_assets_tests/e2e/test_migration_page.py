@@ -34,14 +34,45 @@ def declared(tmp_path):
     return folder
 
 
-def expectations_of(loop):
-    """Of the DLT code, by name: the decorator that says what is done, and the condition."""
-    return {
-        ast.literal_eval(call.args[0]): (call.func.attr, ast.literal_eval(call.args[1]))
+def calls_of(loop, name):
+    """Calls of a method, wherever they are in the DLT code."""
+    return [
+        call
         for call in ast.walk(loop)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
-        and call.func.attr.startswith("expect")
+        and call.func.attr == name
+    ]
+
+
+def expectations_of(loop):
+    """Of the DLT code, by name: the decorator that says what is done, and the condition."""
+    return {
+        ast.literal_eval(call.args[0]): (name, ast.literal_eval(call.args[1]))
+        for name in ("expect", "expect_or_drop", "expect_or_fail")
+        for call in calls_of(loop, name)
+    }
+
+
+def measures_of(loop):
+    """Of the DLT code, by name: the aggregate in SQL, such as `min(event_timestamp)`."""
+    return {
+        ast.literal_eval(named.args[0]): f"{call.func.attr}({ast.literal_eval(call.args[0])})"
+        for named in calls_of(loop, "alias")
+        if isinstance(call := named.func.value, ast.Call)
+    }
+
+
+def tables_of(loop, game):
+    """Of the DLT code, by the functions that make them: names of a game's tables."""
+    return {
+        made.name: eval(ast.unparse(named.value), {"game": game})  # noqa: S307 - the page's names
+        for made in ast.walk(loop)
+        if isinstance(made, ast.FunctionDef)
+        for decorator in made.decorator_list
+        if isinstance(decorator, ast.Call)
+        for named in decorator.keywords
+        if named.arg == "name"
     }
 
 
@@ -57,10 +88,15 @@ def test_both_sides_name_the_same_games_and_rules(declared):
     actions = {"drop": "expect_or_drop", "warn": "expect"}
     ours = {one.name: (actions[one.action], one.sql) for one in feed.expectations}
     assert ours == expectations_of(loop)
-    assert feed.silver_table(games[0]).name == "silver_rummy_events"
-    assert feed.gold_table(feed.view("player_agg"), "rummy").name == "gold_rummy_player_agg"
-    for name in feed.gold[0].measures:
-        assert f'"{name}"' in blocks("python")[0]
+    view = feed.gold[0]
+    for game in games:
+        assert tables_of(loop, game) == {
+            "silver": feed.silver_table(game).name,
+            "player_agg": feed.gold_table(view, game).name,
+        }
+    (grouped,) = [ast.literal_eval(call.args[0]) for call in calls_of(loop, "groupBy")]
+    assert list(view.keys) == [grouped]
+    assert {name: str(sql) for name, sql in view.measures.items()} == measures_of(loop)
 
 
 @pytest.mark.spark

@@ -49,3 +49,11 @@ def test_keys_of_a_view_are_shown_as_columns_and_not_as_keys_of_routes(tmp_path)
 )
 def test_a_name_of_a_field_that_reads_like_a_verb_is_no_step(message, parts):
     assert split_step(message) == parts
+
+
+def test_a_mistake_names_the_page_of_its_own_kind_of_source(tmp_path):
+    (tmp_path / "f.yaml").write_text(
+        "feed: f\nsource: {delta: {path: old}}\npayload: {json: {schema: 'a int'}}\nrun: manual\n"
+    )
+    with pytest.raises(FeedError, match=r"docs/delta-source.md says what may be there"):
+        load_feeds(tmp_path)
