@@ -6,6 +6,7 @@ them. What a list of commands shows of each is therefore said here, and nothing 
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any
 
 import typer
@@ -104,10 +105,25 @@ def load(name: str) -> TyperCommand | TyperGroup:
     """Import a command."""
     module = import_module(f"lake_assets.cli.{name}")
     if hasattr(module, "app"):
-        return get_group(module.app)
+        found = get_group(module.app)
+        for command in found.commands.values():
+            command.help = _unwrapped(command.help)
+        return found
     alone = typer.Typer(add_completion=False)
     alone.command(name)(getattr(module, name))
-    return get_command(alone)  # type: ignore[return-value] # Typer's own, of its vendored Click
+    command = get_command(alone)
+    command.help = _unwrapped(command.help)
+    return command  # type: ignore[return-value] # Typer's own, of its vendored Click
+
+
+def _unwrapped(text: str | None) -> str | None:
+    """A docstring without the ends of lines of its source, which Typer would print as they are.
+
+    They stay between paragraphs.
+    """
+    if text is None:
+        return None
+    return "\n\n".join(" ".join(part.split()) for part in cleandoc(text).split("\n\n"))
 
 
 def words_of(given: Sequence[str]) -> str:

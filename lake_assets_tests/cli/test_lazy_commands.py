@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from lake_assets.cli.lazy_commands import SUMMARIES, load
@@ -32,6 +33,13 @@ def run(*arguments: str, settings=None) -> subprocess.CompletedProcess[str]:
 def test_the_list_shows_each_commands_own_first_sentence(name):
     first = (load(name).help or "").split("\n\n")[0]
     assert first == SUMMARIES[name]
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_help_breaks_no_line_within_a_paragraph(name):
+    found = load(name)
+    for command in found.commands.values() if isinstance(found, TyperGroup) else [found]:
+        assert "\n" not in (command.help or "").replace("\n\n", "")
 
 
 def test_the_help_lists_all_commands_in_order():
