@@ -57,9 +57,9 @@ def expectations_of(loop):
 def measures_of(loop):
     """Of the DLT code, by name: the aggregate in SQL, such as `min(event_timestamp)`."""
     return {
-        ast.literal_eval(named.args[0]): f"{call.func.attr}({ast.literal_eval(call.args[0])})"
+        ast.literal_eval(named.args[0]): f"{made[1]}({made[2]})"
         for named in calls_of(loop, "alias")
-        if isinstance(call := named.func.value, ast.Call)
+        if (made := re.fullmatch(r"F\.(\w+)\('(.*)'\)", ast.unparse(named.func.value)))
     }
 
 
