@@ -1,5 +1,7 @@
 """The command line's entry point: one Typer app, one error handler."""
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,6 +34,8 @@ _VERBOSE, _JSON = "--verbose", "--json"
 _INTERRUPTED = 130
 """The exit code that Typer gives a command that Ctrl-C ended."""
 
+_INTERRUPTION = Problem(what="command", fact="was interrupted (Ctrl-C)")
+
 
 def _tell_version(is_asked: bool) -> None:  # noqa: FBT001 - as Typer calls it
     if is_asked:
@@ -55,8 +59,32 @@ def options(
 
 
 def run() -> None:
-    """Run the command line."""
-    run_app(app, "lake-assets")
+    """Run the command line; standard output that takes no more is one line, or nothing."""
+    try:
+        try:
+            run_app(app, "lake-assets")
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if not _is_of_output(error):
+            raise
+        # What is left in its buffer would be an error again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if error.errno != errno.EPIPE:  # else who reads has enough, as `head`
+            fact = f"cannot be written ({error.strerror})"
+            step = "Write it somewhere else, or make room"
+            complain(Problem(what="standard output", fact=fact, next_step=step))
+        sys.exit(ExitCode.ERROR)
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Whether it was raised where standard output is written, and not where tables are."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__"))
+    is_no_room = error.errno in {errno.EPIPE, errno.ENOSPC} and error.filename is None
+    return is_no_room and module.startswith(("lake_assets.cli.", "rich.", "typer."))
 
 
 def run_app(commands: typer.Typer, program: str | None = None) -> None:
@@ -66,13 +94,15 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
     this process was started.
     """
     words = [word for word in sys.argv[1:] if word != _VERBOSE]
-    _warn_of_unknown(words)
     try:
+        _warn_of_unknown(words)
         code = commands(words, prog_name=program, standalone_mode=False)
     except LakeAssetsError as error:
         _end(words, _told(error), exit_code_of(error))
     except typer.TyperException as error:
         _end(words, [_told_of_usage(error, words, program)], error.exit_code)
+    except KeyboardInterrupt:  # while modules are imported; Typer sees to it later
+        _end(words, [_INTERRUPTION], _INTERRUPTED)
     except typer.Abort:
         rich_abort_error()
         _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
@@ -83,7 +113,7 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         raise
     else:
         if code == _INTERRUPTED:
-            _answer(words, [Problem(what="command", fact="was interrupted (Ctrl-C)")])
+            _answer(words, [_INTERRUPTION])
         sys.exit(code if isinstance(code, int) else ExitCode.OK)
 
 

@@ -32,7 +32,9 @@ def validate(
     feed: FeedOption = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Without Spark: a second or two, and no types are looked at."),
+        typer.Option(
+            "--quick", help="Without Spark: some two seconds, and no types are looked at."
+        ),
     ] = False,
     lake: LakeOption = None,
     home: HomeOption = None,
@@ -43,7 +45,7 @@ def validate(
 
     Each problem comes with its file, line and column, and what would be right. Columns are those of
     the schema: the declared one, or the registered one, if the registry answers or its answers are
-    kept; else a warning says so. Spark's analyser has the last word, which takes some ten seconds;
+    kept; else a warning says so. Spark's analyser has the last word, which takes some 20 seconds;
     nothing is read and nothing is written. Exit code 1 if something is wrong, 0 with warnings.
     """
     settings = load_settings(lake=lake, home=home, feeds=feeds_folder)

@@ -9,6 +9,8 @@ from pydantic_core import ErrorDetails
 
 from lake_assets.feeds.document import Document, Loc
 
+_TWINS = re.compile(r"two (\w+) are called ([^,]+)")
+
 _WORD = re.compile(r"[\w.-]+")
 
 
@@ -18,6 +20,8 @@ def field_meant(document: Document, error: ErrorDetails) -> Loc:
     if error["type"] != "value_error":
         return loc
     message = error["msg"].removeprefix("Value error, ")
+    if (twins := _TWINS.match(message)) is not None:
+        return _second(document, [*loc, twins[1]], twins[2]) or loc
     while message:
         head = message.replace("`", "").replace("'", "")
         found = _WORD.match(head)
@@ -29,3 +33,15 @@ def field_meant(document: Document, error: ErrorDetails) -> Loc:
             break
         message = rest.removeprefix(":").strip()
     return loc
+
+
+def _second(document: Document, loc: Loc, name: str) -> Loc | None:
+    """Where the second of a list is that has a name."""
+    count = place = 0
+    while document.has([*loc, place]):
+        own: Loc = [*loc, place, "name"]
+        count += document.text_at(own) == name
+        if count > 1:
+            return own
+        place += 1
+    return None

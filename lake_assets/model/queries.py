@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lake_assets.errors import first_line
+from lake_assets.model.spark_sql import statements_of
 from lake_assets.model.sql_words import complaint_of
 
 if TYPE_CHECKING:
@@ -160,11 +161,11 @@ def columns_of(sql: str) -> tuple[str, ...] | None:
 
 
 def _query(sql: str) -> "exp.Query":
-    from sqlglot import exp, parse  # noqa: PLC0415
+    from sqlglot import exp  # noqa: PLC0415
     from sqlglot.errors import ErrorLevel, SqlglotError  # noqa: PLC0415
 
     try:
-        statements = parse(sql, read="spark", error_level=ErrorLevel.IMMEDIATE)
+        statements = statements_of(sql, ErrorLevel.IMMEDIATE)
     except SqlglotError as problem:
         message = f"does not parse ({_complaint(problem)})"
         raise ValueError(message) from problem

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from lake_assets.model.gold_views import WINDOW_END, WINDOW_START, GoldView
 from lake_assets.model.keyed import END, START
 from lake_assets.model.queries import SILVER, QuerySource, columns_of, with_names
+from lake_assets.model.spark_sql import statements_of
 
 # sqlglot is imported where a query is read: it takes 0.3 s, and Spark's workers import this room.
 
@@ -75,7 +76,7 @@ def _read(
     columns: tuple[tuple[QuerySource, tuple[str, ...]], ...],
 ) -> Lineage:
     from sqlglot import exp  # noqa: PLC0415
-    from sqlglot.errors import SqlglotError  # noqa: PLC0415
+    from sqlglot.errors import ErrorLevel, SqlglotError  # noqa: PLC0415
     from sqlglot.lineage import lineage  # noqa: PLC0415
 
     plain = {source: f"_source_{number}" for number, source in enumerate(sources)}
@@ -84,7 +85,10 @@ def _read(
     schema = {table: dict.fromkeys(own, "string") for table, own in names.items() if own}
     try:
         # Whole selects: one cut to its column, for each of its columns, is the square of them.
-        made = lineage(None, with_names(sql, plain), schema, dialect="spark", trim_selects=False)
+        (query,) = statements_of(with_names(sql, plain), ErrorLevel.IMMEDIATE)
+        if query is None:
+            return {}
+        made = lineage(None, query, schema, dialect="spark", trim_selects=False)
     except (SqlglotError, ValueError, RecursionError):
         return {}
     by_name = {name: source for source, name in plain.items()}

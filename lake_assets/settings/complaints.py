@@ -14,7 +14,7 @@ from lake_assets.errors import SettingsError
 _SHOWN_CHARACTERS = 60
 """Of a value: enough to find it again."""
 
-_WITH_LOGIN = re.compile(r":/.*@")
+_WITH_LOGIN = re.compile(r":.*@")
 """An address with what may be a password in it: it is not shown."""
 
 _WORDS: Mapping[str, str] = {

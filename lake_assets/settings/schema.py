@@ -41,6 +41,13 @@ class KafkaSettings(Group):
     """Whether a feed's offsets are committed to the consumer group `lake_assets-<feed>`, so that
     Kafka's own lag tools see it. Nothing is read back; without the right only a warning comes."""
 
+    @field_validator("bootstrap_servers")
+    @classmethod
+    def _has_no_login(cls, value: str | None) -> str | None:
+        told = "has an @, and is shown: give a login in LAKE_ASSETS_KAFKA_OPTIONS"
+        refuse(told if value and "@" in value else None)
+        return value
+
     @field_validator("options")
     @classmethod
     def _options_suit_both_clients(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:

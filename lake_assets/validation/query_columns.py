@@ -76,7 +76,7 @@ def _nowhere(
             if columns.is_open or columns.find(name) is not None:
                 return None
             names += columns.types
-        if name in _aliases(around):
+        if name in _aliases(around) or name in _windows(around):
             return None
         around = around.parent
     may_be_other = is_word_of_sql(name, is_argument=isinstance(read.node.parent, exp.Func))
@@ -98,6 +98,12 @@ def _aliases(scope: Scope) -> set[str]:
     names = {one.alias.lower() for one in selects if isinstance(one, exp.Alias)}
     windows = scope.expression.args.get("windows") or ()
     return names | {one.name.lower() for one in windows}
+
+
+def _windows(scope: Scope) -> set[str]:
+    """Columns that `window(…)` and `session_window(…)` give to the select that they are in."""
+    calls = scope.expression.find_all(exp.Anonymous)
+    return {call.name.lower() for call in calls} & {"window", "session_window"}
 
 
 def _columns_of(source: Any, known: dict[int, Columns], tables: TablesOf) -> Columns:  # noqa: ANN401

@@ -11,10 +11,11 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from sqlglot import exp, parse, tokenize
+from sqlglot import exp, tokenize
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lake_assets.model.spark_sql import statements_of
 from lake_assets.model.sql_words import complaint_of
 
 
@@ -73,7 +74,7 @@ def parse_text(sql: str, kind: Kind) -> Parsed:
     """Take a text apart."""
     before = "" if kind is Kind.QUERY else _SELECT
     try:
-        trees = parse(f"{before}{sql}", read="spark", error_level=ErrorLevel.RAISE)
+        trees = statements_of(f"{before}{sql}", ErrorLevel.RAISE)
     except SqlglotError as problem:
         return Parsed(None, (_unparsed(sql, problem, len(before)),))
     except RecursionError:

@@ -44,3 +44,12 @@ def test_a_variable_that_is_mistyped_is_an_error_here_and_a_warning_elsewhere(
 def test_a_bucket_is_shown_as_it_is_written(settings):
     mine = settings.model_copy(update={"lake": "s3://bucket/lake"})
     assert shown(mine)[1]["LAKE_ASSETS_LAKE"] == ("s3://bucket/lake", "LAKE_ASSETS_LAKE")
+
+
+def test_a_login_among_brokers_is_refused_and_not_shown(settings, monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS", "ann:hush@host:9092")
+    done = sparkless_here(settings, "config", "show", "--json")
+    assert done.returncode == 1
+    (problem,) = answer_of(done)["problems"]
+    assert problem["fact"].startswith("has an @, and is shown: give a login in LAKE_ASSETS_KAFKA_")
+    assert "hush" not in done.stdout + done.stderr

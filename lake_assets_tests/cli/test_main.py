@@ -1,12 +1,15 @@
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import pytest
 import typer
 
+from lake_assets.cli import main
 from lake_assets.cli.lazy_commands import SUMMARIES
 from lake_assets.cli.main import run_app
 from lake_assets.settings.load import child_environment
@@ -119,3 +122,47 @@ def test_json_is_whole_however_a_command_ends(monkeypatch, capsys, ended_by, end
     answer = json.loads(capsys.readouterr().out)
     assert (answer["ok"], answer["problems"][0]["fact"]) == (False, fact)
     assert getattr(caught.value, "code", 130) == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux alone has it")
+@pytest.mark.parametrize("words", [("--version",), ("config", "show"), ("tables", "--json")])
+def test_output_that_is_full_is_one_line(settings, words):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(  # noqa: S603 - our own command line
+            [*COMMAND, *words],
+            env=child_environment(settings),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: standard output: cannot be written (No space left")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_output_that_nobody_reads_on_is_no_error_to_tell(settings):
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w") as closed:  # noqa: PTH123 - a pipe has no path
+        done = subprocess.run(  # noqa: S603 - our own command line
+            [*COMMAND, "config", "show"],
+            env=child_environment(settings),
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_ctrl_c_while_settings_are_read_is_no_trace(monkeypatch, capsys):
+    def interrupted(_words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["lake-assets", "tables", "--json"])
+    monkeypatch.setattr(main, "_warn_of_unknown", interrupted)
+    with pytest.raises(SystemExit) as caught:
+        run_app(typer.Typer())
+    assert caught.value.code == 130
+    assert json.loads(capsys.readouterr().out)["problems"][0]["fact"] == "was interrupted (Ctrl-C)"

@@ -196,3 +196,16 @@ def test_columns_that_spark_names_are_not_refused(tmp_path, sql):
 )
 def test_an_order_within_a_group_is_no_function(tmp_path, sql):
     assert faults(tmp_path, MEASURE % sql) == []
+
+
+def test_a_window_function_gives_its_select_a_column(tmp_path):
+    sql = "select window.start, count(*) as n from silver group by window(at, '1 hour')"
+    assert faults(tmp_path, QUERY % sql) == []
+    assert "no column `window`" in faults(tmp_path, QUERY % "select window.start from silver")[0]
+
+
+def test_the_second_of_two_with_one_name_is_pointed_at(tmp_path):
+    two = "expectations:\n  - {name: a, sql: score > 1}\n  - {sql: score > 2, name: a}\n"
+    (found,) = faults(tmp_path, two)
+    assert found.startswith("11:22 ")
+    assert "two expectations are called a" in found
