@@ -37,7 +37,7 @@ from lake_assets.delta.catalog import ensure_known, keys_found, tables_of
 from lake_assets.errors import FeedError, UsageError
 from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Refreshed
-from lake_assets.model.tables import EVERY_KEY, TableRef
+from lake_assets.model.tables import EVERY_KEY, TableRef, quarantine_of
 from lake_assets.model.view_order import turns_of
 from lake_assets.services import control
 from lake_assets.settings.load import load_settings
@@ -119,14 +119,15 @@ def rebuild(
     lake_now, is_asked = lake_of(settings), dry_run or not yes
     named = _tables(lake_now, feeds, layer, key, view) if is_asked else ()
     now = touched(lake_now, named)
+    lines = [*in_words(now), *_beside(layer, key)]
     if dry_run:
         result = {"is_dry_run": True, "layer": layer, "tables": now}
-        show = partial(_say, [f"{_whose(since, until)}would be {_ENDS[layer]}:", *in_words(now)])
+        show = partial(_say, [f"{_whose(since, until)}would be {_ENDS[layer]}:", *lines])
         tell("rebuild", result, as_json=as_json, show=show)
         return
     if now:
         what = f"{_whose(since, until)}{counted(len(now), 'table')} would be {_ENDS[layer]}"
-        ensure_confirmed(what, in_words(now), yes=yes)
+        ensure_confirmed(what, lines, yes=yes)
     if layer is RebuildLayer.SILVER:
         _silver(settings, feeds, key, (since, until), as_json=as_json)
     elif layer is RebuildLayer.GOLD:
@@ -140,6 +141,11 @@ _ENDS = {
     RebuildLayer.GOLD: "replaced by what silver makes now",
     RebuildLayer.BRONZE: "dropped",
 }
+
+
+def _beside(layer: RebuildLayer, keys: Sequence[str] | None) -> Iterator[str]:
+    if layer is RebuildLayer.SILVER and keys:
+        yield "rows of these keys also leave quarantine, or come into it"
 
 
 def _whose(since: datetime | None, until: datetime | None) -> str:
@@ -182,7 +188,7 @@ def _tables(
     keys: Sequence[str] | None,
     view: str | None,
 ) -> Iterator[TableRef]:
-    """What would be replaced or dropped."""
+    """What would be replaced or dropped as a whole."""
     for feed in feeds:
         if layer is RebuildLayer.BRONZE:
             yield from tables_of(lake, feed)
@@ -192,6 +198,8 @@ def _tables(
         chosen = [key for key in known if not keys or key in keys]
         if layer is RebuildLayer.SILVER:
             yield from map(feed.silver_table, chosen)
+            if not keys:
+                yield quarantine_of(feed.feed)
             continue
         for one in feed.gold:
             if view in {None, one.name}:

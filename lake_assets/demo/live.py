@@ -23,6 +23,10 @@ from lake_assets.simulator.produce import Progress, produce
 from lake_assets.state.files import current_heartbeat
 from lake_assets.streams.overview import TableOverview, overview
 
+_PAUSES = 9
+"""How long to wait after a snapshot, in its own duration: it reads each table's log, and streams
+need the cores more. At 40 keys one takes a second of CPU on a busy machine."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyRow:
@@ -72,8 +76,8 @@ def run_live(
         options: what to produce.
         console: for progress bars.
         stop: ends the demo.
-        show: gets a snapshot every `every_s` seconds.
-        every_s: seconds between snapshots.
+        show: gets a snapshot every `every_s` seconds, or less often where one takes long.
+        every_s: seconds between snapshots, at the least.
 
     Raises:
         LakeAssetsError: a part cannot be started, or the simulator failed.
@@ -87,11 +91,13 @@ def run_live(
             simulator.start()
         url = stack.enter_context(dagster_dev(settings))
         while True:
+            began = time.monotonic()
             sent = sum(simulator.sent for simulator in simulators)
             show(_snapshot(settings, feeds, endpoints, url, sent))
             for simulator in simulators:
                 simulator.raise_failure()
-            if stop.wait(every_s):
+            took = time.monotonic() - began
+            if stop.wait(max(every_s, took * _PAUSES)):
                 return
 
 

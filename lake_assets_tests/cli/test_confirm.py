@@ -38,6 +38,9 @@ def test_a_dry_run_of_a_rebuild_tells_what_would_be_replaced(lake):
     shown = sparkless_here(lake, "rebuild", "silver", "--key", "uno", "--dry-run").stdout
     assert "silver_uno_events: 1 row, 1 file" in shown
     assert "go_fish" not in shown
+    assert "rows of these keys also leave quarantine" in shown
+    done = sparkless_here(lake, "rebuild", "silver", "--dry-run", "--json")
+    assert "quarantine_games" in [one["table"] for one in answer_of(done)["result"]["tables"]]
     unknown = sparkless_here(lake, "rebuild", "silver", "--key", "whist", "--dry-run")
     assert (unknown.returncode, "has no key 'whist'" in unknown.stderr) == (1, True)
 
