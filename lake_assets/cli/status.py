@@ -102,6 +102,10 @@ def _show(found: LakeStatus) -> None:
     used = f"{decimal(found.disk_free_bytes)} of {decimal(found.disk_size_bytes)} free"
     stdout.print(f"disk     {used}", highlight=False)
     stdout.print(_feeds(found.feeds))
+    for one in found.feeds:
+        if one.state in _DELIBERATE:
+            said = f"{one.feed} was stopped {one.detail}"
+            stdout.print(escape(said), highlight=False, soft_wrap=True)
     if found.views:
         stdout.print(_views(found.views))
     if found.sinks:
@@ -130,7 +134,7 @@ def _feeds(feeds: Sequence[FeedStatus]) -> Table:
         lag = "?" if one.lag_rows is None else _rows_and_time(one.lag_rows, one.lag_s)
         shown.add_row(
             one.feed,
-            f"stopped {escape(one.detail)}" if one.state in _DELIBERATE else one.state.value,
+            one.state.value,
             lag,
             _rows_and_time(one.behind_rows, one.behind_s),
             _ago(one.last_batch_at),

@@ -16,6 +16,7 @@ from lake_assets.demo.dagster_dev import dagster_dev
 from lake_assets.demo.setup import FEED, Options, demo_feeds, services_up
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
+from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.model.tables import Layer, bronze_of
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.of_feed import workload_of
@@ -160,7 +161,11 @@ def _snapshot(
         quarantined=sum(t.rows for t in every if t.table.layer is Layer.QUARANTINE),
         lag_rows=sum(lags) if lags else None,
         keys=tuple(row for feed, of_feed in tables.items() for row in _key_rows(feed, of_feed)),
-        streams=_streams(settings),
+        streams=streams_in_words(
+            current_heartbeat(settings.state_dir),
+            now=time.monotonic(),
+            late_s=5 * settings.stream.heartbeat_every_s,
+        ),
     )
 
 
@@ -182,12 +187,19 @@ def _key_rows(feed: str, tables: Sequence[TableOverview]) -> list[KeyRow]:
     return rows
 
 
-def _streams(settings: Settings) -> str:
-    beat = current_heartbeat(settings.state_dir)
+def streams_in_words(beat: Heartbeat | None, *, now: float, late_s: float) -> str:
+    """How the streams are, by their heartbeat.
+
+    Args:
+        beat: the last one of this boot.
+        now: a `time.monotonic()`.
+        late_s: seconds after which a heartbeat is late.
+    """
     if beat is None:
         return "starting"
     if beat.waiting_for:
         return f"waiting: {beat.waiting_for}"
-    quiet_s = time.monotonic() - beat.at
-    late_s = 5 * settings.stream.heartbeat_every_s
-    return "running" if quiet_s < late_s else f"silent for {quiet_s:.0f} s"
+    if now - beat.at >= late_s:
+        return f"silent for {now - beat.at:.0f} s"
+    still = ", ".join(sorted({*beat.stopped, *beat.stopped_by}))
+    return f"running, but not {still}" if still else "running"

@@ -4,8 +4,10 @@ import pytest
 
 from lake_assets.cli.answer import ExitCode, code_of
 from lake_assets.cli.status import problems_of
+from lake_assets.feeds.load import find_feed, load_feeds
 from lake_assets.model.checks import Severity
 from lake_assets.state.failing_expectations import Verdict, note_verdicts
+from lake_assets.streams.stop_request import stop_streams
 from lake_assets.streams.stream_standing import StreamState
 from lake_assets.supervision.status_facts import (
     CheckStatus,
@@ -101,3 +103,8 @@ def test_a_lake_is_told_on_one_screen_and_as_json(settings):
     assert "games.player_agg" in shown
     assert " ago" in shown
     assert "streams  not running" in shown
+    games = find_feed(load_feeds(settings.feeds), "games")
+    stop_streams(settings, [games], by="ann", reason="a look")
+    shown = sparkless_here(settings, "status", "--feed", "games").stdout
+    assert "games was stopped by ann on " in shown
+    assert " UTC (a look)\n" in shown

@@ -1,11 +1,16 @@
 import signal
 import subprocess
 import time
+from dataclasses import replace
+from functools import partial
 
 import httpx
 import psutil
 import pytest
 
+from lake_assets.demo.live import streams_in_words
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.runtime.processes import own_process
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import StreamSettings
 from lake_assets_tests.commandline import COMMAND, lake_assets
@@ -62,3 +67,21 @@ def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
     # Whichever view was first; Ctrl-C did not wait for the others.
     assert '"table": "gold_' in shown.stdout or '"table": "all_games_' in shown.stdout
     assert '"table": "silver_pulse_events"' in shown.stdout
+
+
+def test_the_page_says_which_streams_stand_still():
+    beat = Heartbeat(
+        process=own_process(),
+        owner="cli",
+        began_at=0,
+        at=100,
+        progressed_at=100,
+        stopped={"fitness": "its batch fails"},
+        stopped_by={"games": "ann"},
+    )
+    told = partial(streams_in_words, now=104, late_s=5)
+    assert told(None) == "starting"
+    assert told(beat) == "running, but not fitness, games"
+    assert told(replace(beat, stopped={}, stopped_by={})) == "running"
+    assert told(replace(beat, at=90)) == "silent for 14 s"
+    assert told(replace(beat, waiting_for="Kafka")) == "waiting: Kafka"
