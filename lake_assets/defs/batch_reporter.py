@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from lake_assets.defs.internals.check_records import give_way
 from lake_assets.defs.lake_scope import add_keys
 from lake_assets.defs.lazy_imports import log_lines
 from lake_assets.defs.processes import Fence, note_interrupt
@@ -154,13 +155,19 @@ class Reporter:
 
     def due(self) -> Iterator[Event]:
         """Events of what is due by now."""
-        yield from self._events(self._tally.take(time.monotonic()))
+        yield from self._as_newest(self._events(self._tally.take(time.monotonic())))
         yield from self._deliveries.due()
 
     def rest(self) -> Iterator[Event]:
         """Events of all that was not told yet, however much it is: there is no later."""
-        yield from self._events(self._tally.rest())
+        yield from self._as_newest(self._events(self._tally.rest()))
         yield from self._deliveries.rest()
+
+    def _as_newest(self, events: Iterator[Event]) -> Iterator[Event]:
+        for event in events:
+            if isinstance(event, dg.AssetCheckEvaluation):
+                give_way(self._instance, self._run_id, event)
+            yield event
 
     def _events(self, changes: Sequence[Change]) -> Iterator[Event]:
         for name, feed in self._feeds.items():
