@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from lake_assets.defs.internals.check_records import give_way
 from lake_assets.defs.lake_scope import add_keys
-from lake_assets.defs.lazy_imports import log_lines
+from lake_assets.defs.lazy_imports import give_way, log_lines
 from lake_assets.defs.processes import Fence, note_interrupt
 from lake_assets.defs.reports import Event, events_of, unreported
 from lake_assets.defs.sinks import Deliveries

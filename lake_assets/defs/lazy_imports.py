@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lake_assets.alerts.lake_facts import look_at_lake, sink_seen
     from lake_assets.backup.scheduled import back_up_on_schedule, target_of
     from lake_assets.catalog.sync import sync
+    from lake_assets.defs.internals.check_records import give_way
     from lake_assets.defs.internals.purge import can_purge, purge_run
     from lake_assets.erasure.asked import Request
     from lake_assets.erasure.audit import audit, has_work
@@ -53,6 +54,7 @@ __all__ = [
     "check_gold",
     "check_silver",
     "erase",
+    "give_way",
     "go_round",
     "has_work",
     "horizon_of",
@@ -87,6 +89,7 @@ MODULES = {
     "lake_assets.alerts.lake_facts": ("look_at_lake", "sink_seen"),
     "lake_assets.backup.scheduled": ("back_up_on_schedule", "target_of"),
     "lake_assets.catalog.sync": ("sync",),
+    "lake_assets.defs.internals.check_records": ("give_way",),
     "lake_assets.defs.internals.purge": ("can_purge", "purge_run"),
     "lake_assets.erasure.asked": ("Request",),
     "lake_assets.erasure.audit": ("audit", "has_work"),
