@@ -17,6 +17,7 @@ from lake_assets.model.lake_uri import LakeUri
 from lake_assets.silver.lost_rows import lost_rows, note_lost
 from lake_assets.state.files import streams_lock
 from lake_assets.state.lake_id import lake_id
+from lake_assets.state.stream_stops import StreamStop, note_stop, stop_of
 from lake_assets.storage.open_store import store_of
 from lake_assets_tests.backup.lakes import (
     FISH,
@@ -135,6 +136,17 @@ def test_journals_and_notes_of_the_tables_that_gave_way_are_forgotten(settings, 
     restored(settings, place, force=True)
     assert not any(note.exists() for note in notes)
     assert failing.read_text() == "[]"
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_stop_belongs_to_the_environment_and_not_to_the_backup(settings, place, elsewhere):
+    backed_up(settings, place)
+    stop = note_stop(settings.state_dir, GAMES.feed, StreamStop(by="ann", at=1.0))
+    backed_up(settings, place)
+    restored(settings, place, force=True)
+    assert stop_of(settings.state_dir, GAMES.feed) == stop
+    restored(elsewhere, place)
+    assert stop_of(elsewhere.state_dir, GAMES.feed) is None
 
 
 def test_a_requeue_that_was_cut_off_is_restored_as_it_was(settings, lake, place, elsewhere):
