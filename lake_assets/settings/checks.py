@@ -86,7 +86,12 @@ _OWNER = re.compile(r"team:\S+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
 def owners_complaint(owners: Sequence[str]) -> str | None:
     """What is wrong with the owners of assets, or None."""
     odd = next((owner for owner in owners if not _OWNER.fullmatch(owner)), None)
-    return None if odd is None else f"has {odd!r}, which is neither team:name nor an e-mail address"
+    if odd is None:
+        return None
+    return (
+        f"has {odd!r}, which is neither team:name nor an e-mail address (several have commas "
+        "between them: team:data,ann@example.com)"
+    )
 
 
 def mail_complaint(addresses: str) -> str | None:
