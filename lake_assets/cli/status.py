@@ -106,6 +106,9 @@ def _show(found: LakeStatus) -> None:
         if one.state in _DELIBERATE:
             said = f"{one.feed} was stopped {one.detail}"
             stdout.print(escape(said), highlight=False, soft_wrap=True)
+        if one.lag_rows is None:
+            said = f"{one.feed}: the lag is not known, since its source does not answer"
+            stdout.print(escape(said), highlight=False, soft_wrap=True)
     if found.views:
         stdout.print(_views(found.views))
     if found.sinks:

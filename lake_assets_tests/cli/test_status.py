@@ -103,6 +103,7 @@ def test_a_lake_is_told_on_one_screen_and_as_json(settings):
     assert "games.player_agg" in shown
     assert " ago" in shown
     assert "streams  not running" in shown
+    assert "games: the lag is not known, since its source does not answer" in shown
     games = find_feed(load_feeds(settings.feeds), "games")
     stop_streams(settings, [games], by="ann", reason="a look")
     shown = sparkless_here(settings, "status", "--feed", "games").stdout
