@@ -19,7 +19,7 @@ ARGS ?=
 WORKERS ?= $(shell $(BIN)/python -c 'import os; \
 	memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (5 << 30); \
 	print(max(2, min(os.cpu_count() + 1, memory)))')
-PYTEST := pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST = pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The Python to use, as `requires-python` says; `make setup PYTHON=python3.12` chooses another.
 FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
