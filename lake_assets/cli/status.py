@@ -102,13 +102,8 @@ def _show(found: LakeStatus) -> None:
     used = f"{decimal(found.disk_free_bytes)} of {decimal(found.disk_size_bytes)} free"
     stdout.print(f"disk     {used}", highlight=False)
     stdout.print(_feeds(found.feeds))
-    for one in found.feeds:
-        if one.state in _DELIBERATE:
-            said = f"{one.feed} was stopped {one.detail}"
-            stdout.print(escape(said), highlight=False, soft_wrap=True)
-        if one.lag_rows is None:
-            said = f"{one.feed}: the lag is not known, since its source does not answer"
-            stdout.print(escape(said), highlight=False, soft_wrap=True)
+    for note in _notes(found.feeds):
+        stdout.print(escape(note), highlight=False, soft_wrap=True)
     if found.views:
         stdout.print(_views(found.views))
     if found.sinks:
@@ -125,6 +120,15 @@ def _in_words(streams: StreamsStatus) -> str:
     if not streams.is_wanted and streams.state is StreamsState.NOT_RUNNING:
         words += "; every feed runs on a schedule of its own"
     return f"{words}; {streams.detail}" if streams.detail else words
+
+
+def _notes(feeds: Sequence[FeedStatus]) -> Iterator[str]:
+    """What is too long for a cell of the table of feeds."""
+    for one in feeds:
+        if one.state in _DELIBERATE:
+            yield f"{one.feed} was stopped {one.detail}"
+        if one.lag_rows is None:
+            yield f"{one.feed}: the lag is not known, since its source does not answer"
 
 
 def _feeds(feeds: Sequence[FeedStatus]) -> Table:

@@ -15,8 +15,6 @@ from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import StreamSettings
 from lake_assets_tests.commandline import COMMAND, lake_assets
 
-pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
-
 # A machine that runs the whole suite on two cores needs minutes for what takes seconds alone.
 _DEADLINE_S = 400.0  # twice, it is below the limit of a slow test
 
@@ -31,6 +29,9 @@ def _read_until(process, wanted, seen):
     pytest.fail("the demo ended:\n" + "".join(seen[-20:]))
 
 
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.slow
 def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
     """Embedded services of its own, Dagster's page, gold rows by a schedule, and a clean end."""
     settings = settings.model_copy(update={"feeds": None})  # all that ship

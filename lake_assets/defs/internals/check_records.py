@@ -37,8 +37,6 @@ def give_way(instance: dg.DagsterInstance, run_id: str, result: dg.AssetCheckEva
                 record.asset_key == result.asset_key.to_string(),
                 record.check_name == result.check_name,
                 record.run_id == run_id,
-                record.partition.is_(None)
-                if result.partition is None
-                else record.partition == result.partition,
+                record.partition.is_not_distinct_from(result.partition),
             )
         )
