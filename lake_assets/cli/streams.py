@@ -2,6 +2,7 @@
 
 import getpass
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
@@ -48,7 +49,8 @@ def stop(
     """
     settings, meant = _meant(load_settings(lake=lake, home=home, feeds=feeds_folder), feed)
     stops = stop_streams(settings, meant, by=_who(), reason=reason)
-    told = {one.feed: await_stopped(settings, one.feed) for one in meant}
+    since = time.monotonic()
+    told = {one.feed: await_stopped(settings, one.feed, since=since) for one in meant}
     late = [name for name, ended in told.items() if ended is Ended.NOT_YET]
     tell(
         "streams stop",

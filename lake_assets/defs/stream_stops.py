@@ -3,6 +3,7 @@
 What a stop is, and who obeys it, is `streams.stop_request`'s.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 
 import dagster as dg
@@ -62,8 +63,9 @@ def stop_job(settings: Settings, feeds: Sequence[Feed]) -> dg.JobDefinition:
         meant = feeds_meant(feeds, config.feed)
         by = f"run {context.run.run_id[:8]} of {STOP}"
         stops = stop_streams(settings, meant, by=by, reason=config.reason)
+        since = time.monotonic()
         for feed in meant:
-            ended = await_stopped(settings, feed.feed)
+            ended = await_stopped(settings, feed.feed, since=since)
             context.log.info("%s: stopped %s: %s", feed.feed, stops[feed.feed], ended)
             yield from _observed(settings, feed, stopped_metadata(stops[feed.feed]))
 

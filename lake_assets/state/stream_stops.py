@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from lake_assets.errors import StreamError
+from lake_assets.errors import LakeError, StreamError
 from lake_assets.runtime.atomic_write import replace_text
 
 FOLDER = "stopped-streams"
@@ -31,12 +31,22 @@ class StreamStop(BaseModel):
     reason: str = ""
     """Why, as whoever stopped it says."""
 
+    @field_validator("at")
+    @classmethod
+    def _is_a_time(cls, at: float | None) -> float | None:
+        """None of what is no time of a calendar, as milliseconds of another writer."""
+        try:
+            return at if at is None or datetime.fromtimestamp(at, UTC) else None
+        except (ValueError, OverflowError, OSError):
+            return None
+
     def __str__(self) -> str:
         """In words: `by anna on 2026-11-28 18:00 UTC (the topic moves)`."""
         words = f"by {self.by or 'somebody'}"
         if self.at is not None:
             words += f" on {datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M} UTC"
-        return f"{words} ({self.reason})" if self.reason else words
+        reason = " ".join(self.reason.split())  # one line, whatever a form has let in
+        return f"{words} ({reason})" if reason else words
 
 
 class StreamStoppedError(StreamError):
@@ -76,19 +86,27 @@ def note_stop(state_dir: Path, feed: str, stop: StreamStop) -> StreamStop:
     """Stop a feed's stream; of two stops the first one counts, and is returned.
 
     Raises:
-        OSError: the state folder cannot be written.
+        LakeError: the state folder cannot be written.
     """
     before = stop_of(state_dir, feed)
     if before is not None:
         return before
-    replace_text(_file(state_dir, feed), stop.model_dump_json())
+    try:
+        replace_text(_file(state_dir, feed), stop.model_dump_json())
+    except OSError as problem:
+        raise _unwritable(state_dir / FOLDER, problem) from problem
     return stop
 
 
 def forget_stop(state_dir: Path, feed: str) -> StreamStop | None:
     """Let a feed's stream run again; the stop that there was. Raises as `note_stop`."""
-    before = stop_of(state_dir, feed)
-    _file(state_dir, feed).unlink(missing_ok=True)
+    before, file = stop_of(state_dir, feed), _file(state_dir, feed)
+    try:
+        file.unlink(missing_ok=True)
+    except NotADirectoryError:
+        pass  # nobody can have stopped it there
+    except OSError as problem:
+        raise _unwritable(file, problem) from problem
     return before
 
 
@@ -99,3 +117,9 @@ def in_words(stops: Mapping[str, StreamStop]) -> str:
 
 def _file(state_dir: Path, feed: str) -> Path:
     return state_dir / FOLDER / f"{feed}.json"
+
+
+def _unwritable(path: Path, problem: OSError) -> LakeError:
+    fact = f"cannot be written or deleted ({problem.strerror})"
+    step = "Move away what is in its place, correct its permissions, or free some space"
+    return LakeError(str(path), fact, f"{step}; then try again")

@@ -12,6 +12,8 @@ from pathlib import Path
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import find_feed
 from lake_assets.model.feeds import Feed, supervised
+from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.runtime.processes import boot_id
 from lake_assets.settings.schema import Settings
 from lake_assets.state.files import is_locked, read_heartbeat
 from lake_assets.state.keep import keep_now, take_now
@@ -63,7 +65,6 @@ def stop_streams(
     Raises:
         FeedError: one has a schedule of its own.
         LakeError: the state is another lake's, or cannot be written.
-        OSError: the state folder cannot be written.
     """
     for feed in feeds:
         if feed.is_triggered:
@@ -89,20 +90,41 @@ def start_streams(settings: Settings, feeds: Sequence[Feed]) -> dict[str, Stream
     return stops
 
 
-def await_stopped(settings: Settings, feed: str, *, within_s: float = ENDS_WITHIN_S) -> Ended:
-    """Wait until a feed's stream that was stopped stands still."""
-    until = time.monotonic() + within_s
+def await_stopped(
+    settings: Settings,
+    feed: str,
+    *,
+    within_s: float = ENDS_WITHIN_S,
+    since: float | None = None,
+) -> Ended:
+    """Wait until a feed's stream that was stopped stands still.
+
+    Args:
+        settings: where the lake is.
+        feed: whose stream.
+        within_s: waits no longer.
+        since: when it was stopped, a `time.monotonic()`; now if None. A heartbeat of before may
+            tell of an earlier stop, since which the stream was started again.
+    """
+    began = time.monotonic()
+    until, since = began + within_s, began if since is None else since
+    first = read_heartbeat(settings.state_dir)
     while True:
         # Before the look at the heartbeat: whoever takes the lock later heeds the stop.
         is_run = is_locked(settings.state_dir)
         beat = read_heartbeat(settings.state_dir)
         if not is_run:
             return Ended.NOTHING_RAN
-        if beat is not None and feed in beat.stopped_by:
+        if beat is not None and feed in beat.stopped_by and _is_of_now(beat, first, since):
             return Ended.STANDS_STILL
         if time.monotonic() > until or stop_of(settings.state_dir, feed) is None:
             return Ended.NOT_YET
         time.sleep(_LOOK_EVERY_S)
+
+
+def _is_of_now(beat: Heartbeat, first: Heartbeat | None, since: float) -> bool:
+    # The clock of another machine or container means nothing here.
+    return beat.at >= since if beat.process.boot == boot_id() else beat != first
 
 
 def ensure_not_all_stopped(state_dir: Path, names: Collection[str]) -> None:

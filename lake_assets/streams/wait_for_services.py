@@ -11,6 +11,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.state.files import streams_lock
 from lake_assets.state.heartbeat import HeartbeatThread, Progress
 from lake_assets.state.lake_id import ensure_bound
+from lake_assets.state.stream_stops import stops_of
 from lake_assets.streams.run import StreamEvent, Tick, stream_events
 from lake_assets.streams.watch import Watch, waiting_status
 
@@ -46,13 +47,20 @@ def _wait(
         if isinstance(answer, Endpoints):
             return answer
         reason, announced = answer, ""
+        followed = supervised(feeds)
 
         def progress() -> Progress:
-            return Progress(progressed_at=time.monotonic(), waiting_for=reason, metrics=metrics)
+            # Nothing is read before `stream_events` begins, which heeds stops.
+            stops = stops_of(settings.state_dir, [feed.feed for feed in followed])
+            return Progress(
+                progressed_at=time.monotonic(),
+                waiting_for=reason,
+                metrics=metrics,
+                stopped_by={name: str(stop) for name, stop in stops.items()},
+            )
 
         every_s = settings.stream.heartbeat_every_s
         watch = Watch(settings, feeds, None)
-        followed = supervised(feeds)
         watch.status = lambda: waiting_status(followed, reason)
         with (
             watch.serving() as metrics,

@@ -1,5 +1,6 @@
 import pytest
 
+from lake_assets.errors import LakeError
 from lake_assets.state.kept_rules import is_kept
 from lake_assets.state.stream_stops import (
     FOLDER,
@@ -43,6 +44,35 @@ def test_a_torn_file_is_a_stop_all_the_same(tmp_path, content):
     assert str(stop_of(tmp_path, "games")) == "by somebody"
     forget_stop(tmp_path, "games")
     assert stop_of(tmp_path, "games") is None
+
+
+@pytest.mark.parametrize("at", ["1e30", "1764352800000", "-1e15", "NaN", "Infinity"])
+def test_what_is_no_time_leaves_the_stop_in_words(tmp_path, at):
+    file = tmp_path / FOLDER / "games.json"
+    file.parent.mkdir()
+    file.write_text(f'{{"by": "anna", "at": {at}}}')
+    assert str(stop_of(tmp_path, "games")) == "by anna"
+
+
+def test_a_reason_of_several_lines_is_one_line_in_words():
+    assert str(StreamStop(by="anna", reason="it\nmoves\n")) == "by anna (it moves)"
+
+
+def test_a_folder_in_its_place_stops_and_is_told_when_it_is_to_go(tmp_path):
+    file = tmp_path / FOLDER / "games.json"
+    file.mkdir(parents=True)
+    assert str(stop_of(tmp_path, "games")) == "by somebody"
+    with pytest.raises(LakeError, match=r"\(Is a directory\). Move away"):
+        forget_stop(tmp_path, "games")
+    file.rmdir()
+    assert forget_stop(tmp_path, "games") is None
+
+
+def test_a_file_in_the_place_of_the_folder_stops_nothing_and_is_told(tmp_path):
+    (tmp_path / FOLDER).touch()
+    assert forget_stop(tmp_path, "games") is None
+    with pytest.raises(LakeError, match="cannot be written or deleted"):
+        note_stop(tmp_path, "games", STOP)
 
 
 def test_what_a_later_release_notes_beside_is_no_matter(tmp_path):

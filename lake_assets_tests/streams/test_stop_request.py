@@ -68,6 +68,32 @@ def test_a_stream_is_awaited_until_its_process_says_that_it_stands_still(setting
         later.join()
 
 
+def test_a_heartbeat_of_an_earlier_stop_is_not_believed(settings):
+    with streams_lock(settings.state_dir):
+        beating(settings, games="by anna")
+        stop_streams(settings, [GAMES], by="otto")
+        assert await_stopped(settings, "games", within_s=0.0) is Ended.NOT_YET
+        later = threading.Timer(0.2, beating, [settings], {"games": "by otto"})
+        later.start()
+        assert await_stopped(settings, "games", within_s=30.0) is Ended.STANDS_STILL
+        later.join()
+
+
+def test_of_a_heartbeat_from_elsewhere_another_one_is_awaited(settings):
+    stop_streams(settings, [GAMES], by="anna")
+    with streams_lock(settings.state_dir):
+        far = own_heartbeat("a run", progressed_at=0.0, waiting_for=None)
+        far = replace(far, process=replace(far.process, boot="another"), at=1e9)
+        far = replace(far, stopped_by={"games": "by anna"})
+        write_heartbeat(settings.state_dir, far)
+        assert await_stopped(settings, "games", within_s=0.0) is Ended.NOT_YET
+        again = replace(far, at=5.0)
+        later = threading.Timer(0.2, write_heartbeat, [settings.state_dir, again])
+        later.start()
+        assert await_stopped(settings, "games", within_s=30.0) is Ended.STANDS_STILL
+        later.join()
+
+
 def test_streams_of_which_all_are_stopped_do_not_begin(settings):
     stop_streams(settings, [GAMES], by="anna")
     events = stream_events(settings, [GAMES, HOURLY], locate(settings, []), owner="a test")
