@@ -22,6 +22,7 @@ from lake_assets.model.feeds import Feed, supervised
 from lake_assets.model.reports import BatchReport
 from lake_assets.settings.schema import Settings
 from lake_assets.state.lake_id import lake_id
+from lake_assets.state.stream_stops import StreamStoppedError
 
 if TYPE_CHECKING:
     from lake_assets.streams.run import StreamEvent
@@ -70,7 +71,11 @@ def job(
         def is_over(event: "StreamEvent") -> bool:
             return rotation.is_due(did_something=isinstance(event, BatchReport))
 
-        yield from told(context, settings, reporter, events, is_over)
+        try:
+            yield from told(context, settings, reporter, events, is_over)
+        except StreamStoppedError as problem:
+            # All were stopped while the run was on its way: nobody's fault, and no death.
+            context.log.info("%s", problem)
 
     @dg.job(
         name=named(settings, NAME),

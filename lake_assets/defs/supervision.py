@@ -38,6 +38,9 @@ _FINISHED = (
     dg.DagsterRunStatus.CANCELED,
 )
 
+_CLOCKS_DIFFER_S = 60.0
+"""Seconds that machines' clocks may differ by; what is further ahead is of one that was set."""
+
 
 def build(settings: Settings, feeds: Sequence[Feed]) -> dg.Definitions:
     """The sensor."""
@@ -165,6 +168,7 @@ def _ended(record: dg.RunRecord, utc_now: float) -> EndedRun:
         run_id=run.run_id,
         ending=Ending.DIED if has_died(run) else Ending.STOPPED,
         is_by_others=is_ended_by_others(run),
+        is_ahead=ended_at > utc_now + _CLOCKS_DIFFER_S,
         lived_s=max(0.0, ended_at - (record.start_time or ended_at)),
         ended_ago_s=max(0.0, utc_now - ended_at),
         ended_at=ended_at,

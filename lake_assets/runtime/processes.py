@@ -60,7 +60,7 @@ def find_process(process: ProcessId) -> psutil.Process | None:
 
     A process of another machine, container or boot is none that could be found here.
     """
-    if process.boot != boot_id():
+    if process.boot != boot_id() or process.pid < 1:
         return None
     with suppress(psutil.NoSuchProcess):
         # The handle first: it refuses to signal a process that takes over the pid after this line.

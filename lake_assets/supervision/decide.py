@@ -196,7 +196,7 @@ def _start(observed: Observed, memory: Memory, policy: Policy) -> tuple[Action, 
 def _may_server_end(observed: Observed, policy: Policy) -> bool:
     """Whether streams that are started now may be ended at once with the code server that asks."""
     ended = observed.last_ended
-    if ended is None or not ended.is_by_others:
+    if ended is None or not ended.is_by_others or ended.is_ahead:
         return False
     return ended.ended_ago_s < min(policy.server_ends_within_s, observed.loaded_ago_s)
 

@@ -60,6 +60,9 @@ class EndedRun:
     is_by_others: bool = False
     """Whether a signal ended it that was not the supervisor's."""
 
+    is_ahead: bool = False
+    """Whether it ended later than it is now: the clock was set back, and `ended_ago_s` stays 0."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Writer:

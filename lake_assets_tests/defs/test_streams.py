@@ -40,6 +40,7 @@ from lake_assets.model.reports import (
 )
 from lake_assets.model.tables import EVERY_KEY, bronze_of
 from lake_assets.settings.schema import StreamSettings
+from lake_assets.state.stream_stops import StreamStop, StreamStoppedError
 from lake_assets.streams.run import Tick
 from lake_assets_tests.defs.origins import REPOSITORY, instigator
 from lake_assets_tests.sample import GAMES, gold_of, silver_of
@@ -249,6 +250,13 @@ def test_waiting_is_logged(run, instance):
 
 def test_streams_that_fail_fail_their_run(run):
     assert not run(DEMUX, problem=ValueError("no")).success
+
+
+def test_streams_that_are_all_stopped_before_they_begin_are_no_failure(run, instance):
+    problem = StreamStoppedError({"games": StreamStop(by="anna")})
+    assert run(Tick(), problem=problem).success
+    (record,) = instance.get_run_records()
+    assert not has_died(record.dagster_run)
 
 
 def test_a_refused_batch_is_shown_though_the_streams_end_with_it(run, instance):

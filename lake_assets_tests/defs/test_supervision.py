@@ -232,6 +232,14 @@ def test_every_unfinished_status_has_its_phase(run, observed):
     assert {fact.run_id: fact.phase for fact in seen.runs} == expected
 
 
+@pytest.mark.parametrize(("step_s", "is_ahead"), [(-86_400, True), (-10, False), (3600, False)])
+def test_an_end_that_is_to_come_is_known_by_a_clock_that_was_set_back(
+    run, observed, step_s, is_ahead
+):
+    run(Status.CANCELED)
+    assert observed(step_s=step_s).last_ended.is_ahead is is_ahead
+
+
 @pytest.mark.parametrize("step_s", [-86_400, -10, 0, 3600])
 def test_a_clock_that_is_set_keeps_no_death_waiting(run, step_s, observed):
     run(Status.FAILURE)

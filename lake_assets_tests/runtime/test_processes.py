@@ -25,6 +25,11 @@ def test_a_process_knows_itself_and_is_known_to_others():
     assert run_program(_ASKS, [str(own.pid)]).strip() == str(own)
 
 
+@pytest.mark.parametrize("pid", [-5, 0, 2**40])
+def test_what_is_no_pid_is_no_process(pid):
+    assert not is_alive(replace(own_process(), pid=pid))
+
+
 def test_a_process_that_is_written_down_is_read_back():
     own = own_process()
     assert ProcessId.parse(str(own)) == own

@@ -91,6 +91,11 @@ def test_a_heartbeat_comes_back_as_it_was(tmp_path):
     assert read_heartbeat(tmp_path) == BEAT
 
 
+def test_a_folder_in_the_place_of_a_heartbeat_is_none(tmp_path):
+    (tmp_path / "heartbeat.json").mkdir()
+    assert read_heartbeat(tmp_path) is None
+
+
 def test_the_last_heartbeat_counts(tmp_path):
     write_heartbeat(tmp_path, BEAT)
     write_heartbeat(tmp_path, replace(BEAT, at=9.0))

@@ -55,6 +55,12 @@ SITUATIONS: dict[str, tuple[Observed, Kind, Why, str | None]] = {
     "a signal ended the last run and its code server": (
         replace(free(last_ended=SIGNALLED), loaded_ago_s=4.0), START, Why.ABSENT, None,
     ),
+    "a signal ended the last run, by a clock that was set back since": (
+        replace(
+            free(last_ended=replace(SIGNALLED, ended_ago_s=0.0, is_ahead=True)), loaded_ago_s=60.0
+        ),
+        START, Why.ABSENT, None,
+    ),
     "no feed is run without pause": (
         Observed(now=NOW, is_locked=False, is_wanted=False), NOTHING, Why.UNWANTED, None,
     ),
