@@ -34,6 +34,8 @@ from lake_assets.supervision.status_facts import (
 
 _START = "Start them: `lake-assets stream`, or turn on Dagster's sensor `supervisor`"
 
+_NO_ANSWER = ", since its source does not answer"
+
 _DELIBERATE = {StreamState.STOPPED, StreamState.STOPPING}
 
 _BROKEN = {
@@ -128,7 +130,10 @@ def _notes(feeds: Sequence[FeedStatus]) -> Iterator[str]:
         if one.state in _DELIBERATE:
             yield f"{one.feed} was stopped {one.detail}"
         if one.lag_rows is None:
-            yield f"{one.feed}: the lag is not known, since its source does not answer"
+            why = (
+                f": {one.lag_unknown}" if one.lag_unknown else ", since its source does not answer"
+            )
+            yield f"{one.feed}: the lag is not known{why}"
 
 
 def _feeds(feeds: Sequence[FeedStatus]) -> Table:

@@ -18,7 +18,7 @@ from lake_assets.defs.internals.instigators import repository_of
 from lake_assets.defs.internals.materializations import latest_id
 from lake_assets.defs.keys import bronze_key, name_of, named, silver_key
 from lake_assets.defs.lazy_imports import locate, seconds_behind, source_standing
-from lake_assets.defs.source_facts import Metadata, another_topic, offsets
+from lake_assets.defs.source_facts import Metadata, offsets
 from lake_assets.defs.sources import keys_of_sources
 from lake_assets.defs.stream_check import StreamSeen, metadata_of, stream_evaluation
 from lake_assets.defs.supervision import observe
@@ -61,7 +61,7 @@ class Look:
     @property
     def another_topic(self) -> str:
         """In words, that a topic is not the one it was; blank if it is."""
-        return another_topic(self.feed, self.source) if self.source else ""
+        return self.source.another_topic(self.feed) if self.source else ""
 
     @property
     def is_idle(self) -> bool:

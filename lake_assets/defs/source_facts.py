@@ -19,17 +19,6 @@ _MOST_PARTITIONS = 64
 Metadata = dict[str, dg.MetadataValue]
 
 
-def another_topic(feed: Feed, source: "SourceStanding") -> str:
-    """In words, that bronze has more of a topic than the topic: it is another; blank if not."""
-    if feed.source.kafka is None or not source.ahead:
-        return ""
-    name, number = source.ahead[0]
-    return (
-        f"partition {number} of {name} ends at offset {source.ends[name, number]}, and bronze has "
-        f"its rows up to {source.taken[name, number]}: it was created again, or is another's"
-    )
-
-
 def offsets(
     feed: Feed, source: "SourceStanding", lag_s: float, names: Sequence[str], suffix: str
 ) -> Metadata:
@@ -54,7 +43,7 @@ def offsets(
         ),
         "partitions": dg.MetadataValue.int(len(places)),
     }
-    another = another_topic(feed, source)
+    another = source.another_topic(feed)
     if another:
         found[f"another_topic{suffix}"] = dg.MetadataValue.text(another)
     if 1 < len(places) <= _MOST_PARTITIONS:

@@ -11,7 +11,7 @@ from lake_assets.delta.log_history import TableState, open_table, rows_since, st
 from lake_assets.delta.refresh_position import position_from
 from lake_assets.delta.refresh_position_all import PositionOfAll
 from lake_assets.delta.table_log import log_of
-from lake_assets.errors import SourceError
+from lake_assets.errors import SourceError, first_line
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
@@ -34,6 +34,7 @@ from lake_assets.sources.catalog import source_of
 from lake_assets.storage.open_store import lake_of
 from lake_assets.storage.store import Store
 from lake_assets.streams.progress import demux_position, ingested_offsets
+from lake_assets.streams.source_standing import another_topic
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +59,8 @@ class TableOverview:
     lag_rows: int | None
     """Rows that are not in it yet: of the source for bronze; of bronze for silver, quarantine
     and waiting rows (of all keys: a row's key is known only once it is decoded), of silver for
-    gold. None if the source does not answer, and of a view that reads no silver of its feed; 0 of
-    the log, which has none.
+    gold. None if the source does not answer or is another, and of a view that reads no silver of
+    its feed; 0 of the log, which has none.
     """
 
 
@@ -84,7 +85,8 @@ def _tables(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> Iter
     bronze = open_table(lake, bronze_of(feed.feed))
     if bronze is None:
         return
-    yield _view(lake, bronze_of(feed.feed), state_of(bronze), source_lag(settings, feed, endpoints))
+    lag = source_lag(settings, feed, endpoints).rows
+    yield _view(lake, bronze_of(feed.feed), state_of(bronze), lag)
     behind = rows_since(bronze, demux_position(lake, feed).bronze.version + 1)
     aside = (waiting_of, quarantine_of, duplicates_of, erased_of)
     yield from _those_there(lake, [one(feed.feed) for one in aside], behind)
@@ -142,18 +144,30 @@ def _over_all(lake: Store, feed: Feed, view: GoldView) -> TableOverview | None:
     return _view(lake, table, state, lag)
 
 
-def source_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> int | None:
-    """Rows of the feed's source that are not in bronze; None if it does not answer."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceLag:
+    """How far bronze is behind a feed's source."""
+
+    rows: int | None
+    """None if nobody knows."""
+
+    why: str = ""
+    """Why that is, in words."""
+
+
+def source_lag(settings: Settings, feed: Feed, endpoints: Endpoints | None) -> SourceLag:
+    """Rows of the feed's source that are not in bronze."""
     if endpoints is None:
-        return None
+        return SourceLag(rows=None)
     done = ingested_offsets(lake_of(settings), feed)
     try:
         extent = source_of(feed, endpoints, lake_of(settings)).extent()
-    except SourceError:
-        return None
-    return sum(
-        max(0, end - done.get(place, extent.begins[place])) for place, end in extent.ends.items()
-    )
+    except SourceError as problem:
+        return SourceLag(rows=None, why=first_line(problem))
+    if another := another_topic(feed, extent.ends, done):
+        return SourceLag(rows=None, why=another)
+    lags = (max(0, e - done.get(place, extent.begins[place])) for place, e in extent.ends.items())
+    return SourceLag(rows=sum(lags))
 
 
 def _view(

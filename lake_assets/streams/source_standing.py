@@ -4,10 +4,9 @@ Seconds are told by the answers of before (`metrics.end_history`), which whoever
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lake_assets.delta.log_history import open_table, rows_since
-from lake_assets.errors import SourceError
 from lake_assets.metrics.end_history import EndHistory
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
@@ -35,6 +34,9 @@ class SourceStanding:
     bronze_rows_behind: int
     """Rows that are in bronze, and that nobody has taken to silver."""
 
+    gone: ByPlace = field(default_factory=dict)
+    """As `taken`, of partitions that the source, which has others of that name, has not."""
+
     @property
     def names(self) -> Sequence[str]:
         """What it reads, such as topics."""
@@ -52,13 +54,12 @@ class SourceStanding:
         """Rows of the source that are not in bronze, likewise."""
         return self.end(names) - self.position(names)
 
-    @property
-    def ahead(self) -> Sequence[tuple[str, int]]:
-        """Partitions that end before what was taken of them: of another source, by its name.
+    def another_topic(self, feed: Feed) -> str:
+        """In words, that this is not the topic that bronze has rows of; blank if it is.
 
         Bronze is looked at before the source, so this is no matter of when.
         """
-        return sorted(place for place, end in self.ends.items() if self.taken[place] > end)
+        return another_topic(feed, self.ends, {**self.taken, **self.gone})
 
     def _places(self, names: Iterable[str] | None) -> list[tuple[str, int]]:
         wanted = None if names is None else set(names)
@@ -68,9 +69,10 @@ class SourceStanding:
 def source_standing(
     settings: Settings, feed: Feed, endpoints: Endpoints | None
 ) -> SourceStanding | None:
-    """How far a feed is in its source; None if the source does not answer.
+    """How far a feed is in its source; None if nobody knows where that is.
 
     Raises:
+        SourceError: it does not answer, or is not there.
         LakeError: the lake cannot be read.
     """
     if endpoints is None:
@@ -78,17 +80,38 @@ def source_standing(
     lake = lake_of(settings)
     # Bronze before the source, so that rows that come meanwhile are behind, and never ahead.
     done = ingested_offsets(lake, feed)
-    try:
-        extent = source_of(feed, endpoints, lake).extent(timeout_s=_PATIENCE_S)
-    except SourceError:
-        return None
+    extent = source_of(feed, endpoints, lake).extent(timeout_s=_PATIENCE_S)
     bronze = open_table(lake, bronze_of(feed.feed)) if feed.has_silver else None
     since = demux_position(lake, feed).bronze.version + 1 if bronze else 0
     return SourceStanding(
         ends=extent.ends,
         taken={place: max(done.get(place, 0), extent.begins[place]) for place in extent.ends},
         bronze_rows_behind=rows_since(bronze, since) if bronze else 0,
+        gone={place: offset for place, offset in done.items() if place not in extent.ends},
     )
+
+
+def another_topic(feed: Feed, ends: ByPlace, taken: ByPlace) -> str:
+    """In words, that bronze has more of a topic than the topic: it is another; blank if not.
+
+    Args:
+        feed: reads it.
+        ends: by partition, the offset after the last row; asked for after `taken`.
+        taken: likewise, the offset after the last that is in bronze.
+    """
+    if feed.source.kafka is None:
+        return ""
+    names = {name for name, _ in ends}
+    for (name, number), offset in sorted(taken.items()):
+        end = ends.get((name, number))
+        if name not in names or (end is not None and end >= offset):
+            continue
+        is_how = "is not there" if end is None else f"ends at offset {end}"
+        return (
+            f"partition {number} of {name} {is_how}, and bronze has its rows up to {offset}: it "
+            "was created again, or is another's"
+        )
+    return ""
 
 
 def seconds_behind(history: EndHistory, standing: SourceStanding, now: float) -> float:

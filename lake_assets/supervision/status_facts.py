@@ -50,7 +50,7 @@ class FeedStatus:
     """In words: who stopped it, what it waits for, at what it is blocked."""
 
     lag_rows: int | None
-    """Rows of its source that bronze has not; None if that does not answer."""
+    """Rows of its source that bronze has not; None if nobody knows."""
 
     lag_s: float | None
     """Seconds that the oldest of these has waited, at most: since the last commit of bronze."""
@@ -73,6 +73,9 @@ class FeedStatus:
 
     waiting_rows: int
     """Put aside until a schema is known."""
+
+    lag_unknown: str = ""
+    """In words, why nobody knows the lag; "" where no source can be asked."""
 
     next_run: str | None = None
     """In words, of a feed with a schedule."""

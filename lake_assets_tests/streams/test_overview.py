@@ -1,4 +1,5 @@
 import pyarrow as pa
+import pytest
 from deltalake import write_deltalake
 from deltalake.transaction import CommitProperties
 
@@ -10,9 +11,11 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import EVERY_KEY, GAPS, SCHEMA_LOG, bronze_of, waiting_of
 from lake_assets.spark.lake_context import open_lake
-from lake_assets.streams.overview import overview
+from lake_assets.streams import overview as room
+from lake_assets.streams.overview import SourceLag, overview, source_lag
 from lake_assets_tests.columns import BRONZE
 from lake_assets_tests.gold.silver import stands_for_all
+from lake_assets_tests.known_topic import NOWHERE, KnownTopic
 from lake_assets_tests.sample import GAMES, RENAMED, WITHOUT_ROUTE, silver_of
 
 
@@ -105,3 +108,33 @@ def test_silver_never_seems_to_have_rows_that_bronze_lacks(settings, monkeypatch
     monkeypatch.setattr("lake_assets.streams.overview.open_table", stream_meanwhile)
     shown = {table.table: table.rows for table in overview(settings, GAMES, None)}
     assert shown[silver] <= shown[bronze]
+
+
+@pytest.mark.parametrize(
+    ("end", "lag"),
+    [
+        (10, SourceLag(rows=3)),
+        (
+            5,
+            SourceLag(
+                rows=None,
+                why="partition 0 of game-stream ends at offset 5, and bronze has its rows up to 7: "
+                "it was created again, or is another's",
+            ),
+        ),
+    ],
+)
+def test_the_lag_behind_a_topic_that_was_made_anew_is_not_known(settings, monkeypatch, end, lag):
+    topic = KnownTopic(GAMES.source.kafka, {0: 0}, {0: end})
+    monkeypatch.setattr(room, "source_of", lambda *_: topic)
+    monkeypatch.setattr(room, "ingested_offsets", lambda *_: {("game-stream", 0): 7})
+    assert source_lag(settings, GAMES, NOWHERE) == lag
+
+
+def test_why_a_source_tells_no_lag_is_said(settings, monkeypatch):
+    topic = KnownTopic(GAMES.source.kafka, {}, {})
+    monkeypatch.setattr(room, "source_of", lambda *_: topic)
+    found = source_lag(settings, GAMES, NOWHERE)
+    assert found.rows is None
+    assert found.why.endswith("do not exist. Create one")
+    assert source_lag(settings, GAMES, None) == SourceLag(rows=None)

@@ -1,6 +1,8 @@
 import pytest
 
+from lake_assets.errors import SourceError
 from lake_assets.metrics.end_history import EndHistory
+from lake_assets.model.sources import KafkaSource, Source
 from lake_assets.streams import source_standing as room
 from lake_assets.streams.source_standing import SourceStanding, seconds_behind, source_standing
 from lake_assets_tests.known_topic import NOWHERE, KnownTopic
@@ -44,4 +46,26 @@ def test_rows_that_the_source_has_deleted_are_not_behind(settings, monkeypatch):
 
 def test_a_source_that_does_not_answer_is_unknown(settings):
     assert source_standing(settings, GAMES, None) is None
-    assert source_standing(settings, GAMES, NOWHERE) is None
+    with pytest.raises(SourceError):
+        source_standing(settings, GAMES, NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("ends", "how"), [({0: 5}, "0 of t ends at offset 5"), ({0: 9, 2: 1}, "1 of t is not there")]
+)
+def test_a_topic_that_has_less_than_bronze_is_another(settings, monkeypatch, ends, how):
+    topic = KafkaSource(topic="t")
+    feed = GAMES.model_copy(update={"source": Source(kafka=topic)})
+    monkeypatch.setattr(
+        room, "source_of", lambda *_: KnownTopic(topic, dict.fromkeys(ends, 0), ends)
+    )
+    monkeypatch.setattr(room, "ingested_offsets", lambda *_: {("t", 0): 7, ("t", 1): 8})
+    found = source_standing(settings, feed, NOWHERE)
+    assert found.another_topic(feed).startswith(f"partition {how}, and bronze has its rows up to")
+
+
+def test_of_a_topic_that_is_read_no_more_nothing_is_told(settings, monkeypatch):
+    topic = KnownTopic(GAMES.source.kafka, {0: 0}, {0: 3})
+    monkeypatch.setattr(room, "source_of", lambda *_: topic)
+    monkeypatch.setattr(room, "ingested_offsets", lambda *_: {("old", 0): 7})
+    assert source_standing(settings, GAMES, NOWHERE).another_topic(GAMES) == ""

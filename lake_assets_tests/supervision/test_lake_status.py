@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from lake_assets.cli.status import _notes
 from lake_assets.delta.commit import Batch, Commit
 from lake_assets.model.tables import bronze_of
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
@@ -10,6 +11,7 @@ from lake_assets.streams.stream_standing import StreamState
 from lake_assets.supervision.lake_status import lake_status
 from lake_assets.supervision.status_facts import StreamsState
 from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
+from lake_assets_tests.known_topic import NOWHERE
 from lake_assets_tests.sample import GAMES
 
 
@@ -65,6 +67,13 @@ def test_streams_that_somebody_stopped_are_no_fault(settings):
     assert found.streams.state is StreamsState.STOPPED
     (feed,) = found.feeds
     assert (feed.state, feed.detail) == (StreamState.STOPPED, "by ann")
+
+
+def test_why_a_lag_is_not_known_is_told(settings):
+    (feed,) = lake_status(settings, [GAMES], NOWHERE).feeds
+    assert feed.lag_rows is None
+    assert feed.lag_unknown.startswith("Kafka at localhost:1")
+    assert [note for note in _notes([feed]) if "the lag is not known: Kafka at" in note]
 
 
 def test_how_far_demux_is_behind_is_in_rows_and_seconds(settings):
