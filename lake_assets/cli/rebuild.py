@@ -121,8 +121,8 @@ def rebuild(
     now = touched(lake_now, named)
     lines = [*in_words(now), *_beside(layer, key)]
     if dry_run:
-        result = {"is_dry_run": True, "layer": layer, "tables": now}
-        show = partial(_say, [f"{_whose(since, until)}would be {_ENDS[layer]}:", *lines])
+        result = {"is_dry_run": True, "layer": layer, "since": since, "until": until, "tables": now}
+        show = partial(_say, [_heading(layer, _whose(since, until)), *lines])
         tell("rebuild", result, as_json=as_json, show=show)
         return
     if now:
@@ -153,6 +153,11 @@ def _whose(since: datetime | None, until: datetime | None) -> str:
     times = [f"since {since}" if since else "", f"before {until}" if until else ""]
     told = " and ".join(filter(None, times))
     return f"only rows that came into bronze {told} (UTC), of " if told else ""
+
+
+def _heading(layer: RebuildLayer, rows: str) -> str:
+    whole = "; of these tables, which are counted whole" if rows else ""
+    return f"{rows.replace(', of ', ' ')}would be {_ENDS[layer]}{whole}:"
 
 
 _GO_WITH = {

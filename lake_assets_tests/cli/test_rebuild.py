@@ -34,4 +34,13 @@ def test_a_dry_run_refuses_what_the_act_would_refuse(settings):
 
 def test_of_a_time_the_counts_are_said_to_be_of_whole_tables(settings):
     done = sparkless_here(settings, "rebuild", "silver", "--since", "2026-01-01", "--dry-run")
-    assert done.stdout.startswith("only rows that came into bronze since 2026-01-01 00:00:00 (UTC)")
+    heading = (
+        "only rows that came into bronze since 2026-01-01 00:00:00 (UTC) would be replaced by what "
+        "bronze makes now; of these tables, which are counted whole:"
+    )
+    assert done.stdout.startswith(heading)
+    done = sparkless_here(
+        settings, "rebuild", "silver", "--since", "2026-01-01", "--dry-run", "--json"
+    )
+    found = answer_of(done)["result"]
+    assert (found["since"], found["until"]) == ("2026-01-01T00:00:00", None)
