@@ -5,23 +5,26 @@ Dagster's supervisor starts the streams and its schedules refresh gold; nothing 
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from rich.console import Console
 
 from lake_assets.demo.dagster_dev import dagster_dev
 from lake_assets.demo.setup import FEED, Options, demo_feeds, services_up
+from lake_assets.errors import ServiceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.heartbeat import Heartbeat
 from lake_assets.model.tables import Layer, bronze_of
+from lake_assets.runtime.file_lock import try_lock
 from lake_assets.settings.schema import Settings
 from lake_assets.simulator.of_feed import workload_of
 from lake_assets.simulator.produce import Progress, produce
-from lake_assets.state.files import current_heartbeat
+from lake_assets.state.files import current_heartbeat, ensure_writable
 from lake_assets.streams.overview import TableOverview, overview
 
 _PAUSES = 9
@@ -81,10 +84,12 @@ def run_live(
         every_s: seconds between snapshots, at the least.
 
     Raises:
-        LakeAssetsError: a part cannot be started, or the simulator failed.
+        LakeAssetsError: another one runs with this home, a part cannot be started, or the simulator
+            failed.
     """
     settings, feeds = demo_feeds(settings, options.games)
     with ExitStack() as stack:
+        stack.enter_context(_alone(settings.home))
         endpoints = stack.enter_context(services_up(settings, console))
         simulators = [_Simulator(endpoints, feed, options) for feed in feeds]
         for simulator in simulators:
@@ -100,6 +105,17 @@ def run_live(
             took = time.monotonic() - began
             if stop.wait(max(every_s, took * _PAUSES)):
                 return
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Keep a second demo off a home: both would set up one Dagster, and end each other's parts."""
+    ensure_writable(home)
+    with try_lock(home / "demo.lock") as is_ours:
+        if not is_ours:
+            step = "Stop that one first, or give this one another (--home, LAKE_ASSETS_HOME)"
+            raise ServiceError("demo", f"one runs already with the home {home}", step)
+        yield
 
 
 class _Simulator:

@@ -1,5 +1,6 @@
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -7,9 +8,13 @@ from functools import partial
 import httpx
 import psutil
 import pytest
+from rich.console import Console
 
-from lake_assets.demo.live import streams_in_words
+from lake_assets.demo.live import run_live, streams_in_words
+from lake_assets.demo.setup import Options
+from lake_assets.errors import ServiceError
 from lake_assets.model.heartbeat import Heartbeat
+from lake_assets.runtime.file_lock import try_lock
 from lake_assets.runtime.processes import own_process
 from lake_assets.settings.load import child_environment
 from lake_assets.settings.schema import StreamSettings
@@ -27,6 +32,17 @@ def _read_until(process, wanted, seen):
             return line
         assert time.monotonic() < deadline, "".join(seen[-20:])
     pytest.fail("the demo ended:\n" + "".join(seen[-20:]))
+
+
+def test_a_second_demo_of_a_home_is_refused_before_it_starts_anything(settings):
+    settings.home.mkdir(parents=True)
+    run = partial(run_live, settings, Options(), console=Console(), every_s=1.0)
+    with (
+        try_lock(settings.home / "demo.lock"),
+        pytest.raises(ServiceError, match="one runs already with the home"),
+    ):
+        run(stop=threading.Event(), show=lambda _: None)
+    assert [path.name for path in settings.home.iterdir()] == ["demo.lock"]
 
 
 @pytest.mark.kafka
