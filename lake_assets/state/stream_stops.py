@@ -36,9 +36,11 @@ class StreamStop(BaseModel):
     def _is_a_time(cls, at: float | None) -> float | None:
         """None of what is no time of a calendar, as milliseconds of another writer."""
         try:
-            return at if at is None or datetime.fromtimestamp(at, UTC) else None
+            if at is not None:
+                datetime.fromtimestamp(at, UTC)
         except (ValueError, OverflowError, OSError):
             return None
+        return at
 
     def __str__(self) -> str:
         """In words: `by anna on 2026-11-28 18:00 UTC (the topic moves)`."""
