@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from traceback import print_exception
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from typer.rich_utils import rich_abort_error, rich_format_error
@@ -102,7 +102,7 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
     except typer.TyperException as error:
         _end(words, [_told_of_usage(error, words, program)], error.exit_code)
     except KeyboardInterrupt:  # while modules are imported; Typer sees to it later
-        _end(words, [_INTERRUPTION], _INTERRUPTED)
+        end_interrupted()
     except typer.Abort:
         rich_abort_error()
         _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
@@ -115,6 +115,11 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         if code == _INTERRUPTED:
             _answer(words, [_INTERRUPTION])
         sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+
+def end_interrupted() -> NoReturn:
+    """End as a command does that Ctrl-C ended before Typer saw to it."""
+    _end(sys.argv[1:], [_INTERRUPTION], _INTERRUPTED)
 
 
 def _told(error: LakeAssetsError) -> Sequence[Problem]:
@@ -153,7 +158,7 @@ def _warn_of_unknown(words: Sequence[str]) -> None:
         complain(replace(Problem.of(error), severity=Severity.WARNING))
 
 
-def _end(words: Sequence[str], problems: Sequence[Problem], code: int) -> None:
+def _end(words: Sequence[str], problems: Sequence[Problem], code: int) -> NoReturn:
     _answer(words, problems)
     sys.exit(code)
 

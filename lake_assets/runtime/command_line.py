@@ -5,4 +5,4 @@ import sys
 
 def command_line(*arguments: str) -> list[str]:
     """The words that run `lake-assets` with these arguments, by this process's Python."""
-    return [sys.executable, "-c", "from lake_assets.cli.main import run; run()", *arguments]
+    return [sys.executable, "-m", "lake_assets", *arguments]

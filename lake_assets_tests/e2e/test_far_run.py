@@ -46,8 +46,7 @@ with (
     streams_lock(settings.state_dir),
     HeartbeatThread(settings.state_dir, run_id, progress, every_s=0.1),
 ):
-    note_process(instance, run_id, "")
-    instance.add_run_tags(run_id, {"lake_assets/lake": sys.argv[4]})
+    note_process(instance, run_id, sys.argv[4])
     fence = Fence(instance, run_id)
     try:
         while True:
@@ -57,7 +56,15 @@ with (
         print(end.description)
 """
 
-_UNSHARE = ["unshare", "--user", "--map-root-user", "--pid", "--uts", "--fork", "--mount-proc"]
+_UNSHARE = [
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--pid",
+    "--uts",
+    "--mount-proc",
+    "--kill-child",
+]
 
 
 @pytest.fixture
@@ -90,30 +97,29 @@ def test_streams_in_a_container_of_their_own_are_seen_and_end_by_their_record(
     )
     arguments = [settings.model_dump_json(), created.run_id, instance.root_directory, lake]
     command = [*_UNSHARE, sys.executable, "-c", _FAR, *arguments]
-    far = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
-    try:
-        own = Asker(code="older", repository=REPOSITORY.get_selector_id(), loaded_at=0.0)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as far:  # noqa: S603 - our own
+        try:
+            own = Asker(code="older", repository=REPOSITORY.get_selector_id(), loaded_at=0.0)
 
-        def look(asker=own):
-            return observe(
-                settings, instance, lake, now=time.monotonic(), utc_now=time.time(), asker=asker
-            )
+            def look(asker=own):
+                return observe(
+                    settings, instance, lake, now=time.monotonic(), utc_now=time.time(), asker=asker
+                )
 
-        wait_for(lambda: look().far_beat and look().runs[0].boot, "its heartbeat", within_s=60)
-        seen = look()
-        assert seen.is_locked
-        assert seen.beat is None
-        assert seen.runs[0].boot == seen.far_beat.process.boot != boot_id()
-        assert fail_lost_runs(instance, instance.get_runs(), lambda _: True) == []
-        assert decide(seen, Memory(), POLICY)[0].why is Why.RUNS_ELSEWHERE
-        newer = look(replace(own, code="newer", loaded_at=time.time() + 60))
-        action, _ = decide(newer, Memory(), POLICY)
-        assert (action.kind, action.why) == (Kind.END_BY_RECORD, Why.OUTDATED)
-        act(action, newer, instance)
-        told, _ = far.communicate(timeout=60)
-        assert "says CANCELING" in told
-        assert not look().is_locked
-        assert REPLACED in instance.get_run_by_id(created.run_id).tags
-    finally:
-        far.kill()
-        far.wait()
+            wait_for(lambda: look().far_beat and look().runs[0].boot, "its heartbeat", within_s=60)
+            seen = look()
+            assert seen.is_locked
+            assert seen.beat is None
+            assert seen.runs[0].boot == seen.far_beat.process.boot != boot_id()
+            assert fail_lost_runs(instance, instance.get_runs(), lambda _: True) == []
+            assert decide(seen, Memory(), POLICY)[0].why is Why.RUNS_ELSEWHERE
+            newer = look(replace(own, code="newer", loaded_at=time.time() + 60))
+            action, _ = decide(newer, Memory(), POLICY)
+            assert (action.kind, action.why) == (Kind.END_BY_RECORD, Why.OUTDATED)
+            act(action, newer, instance)
+            told, _ = far.communicate(timeout=60)
+            assert "says CANCELING" in told
+            assert not look().is_locked
+            assert REPLACED in instance.get_run_by_id(created.run_id).tags
+        finally:
+            far.kill()

@@ -80,7 +80,7 @@ def test_the_stream_is_who_has_a_jvm():
         ("/bin/sh code-server.sh python -m dagster api grpc --port 1", None),
         ("python -m dagster._daemon run --workspace w", "daemon"),
         ("python -m dagster_webserver --port 1", "webserver"),
-        ("python -c from lake_assets.cli.main import run; run() maintain", None),
+        ("python -m lake_assets maintain", None),
     ],
 )
 def test_a_command_line_says_what_a_process_is(command, role):
