@@ -114,11 +114,16 @@ def _unusable_function(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     try:
         find_function(name)
     except FeedError as problem:
-        yield ("transform",), f"{problem.thing}: {problem.fact} ({problem.next_step})"
+        yield ("transform",), f"{problem.thing}: {problem.fact}: {_then(problem.next_step)}"
         return
     if other := hidden_module(name, folder):
         fact = f"{name} is that of {other}, which hides the module beside the feed"
         yield ("transform",), f"{fact}: give that one another name"
+
+
+def _then(step: str) -> str:
+    """A next step behind a colon."""
+    return step[:1].lower() + step[1:]
 
 
 def unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
