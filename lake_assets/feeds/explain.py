@@ -56,7 +56,7 @@ def said(message: str, where: str, loc: Loc) -> Words:
     if step:
         if fact in {"", dotted(loc)}:
             fact = f"{where or fact or 'the feed'} is incomplete"
-            return Words(fact, step, "" if not where else f"{begin}{message}")
+            return Words(fact, step, f"{begin}{message}" if where or message[:4] != "give" else "")
         return Words(f"{begin}{fact}", step, f"{begin}{message}")
     return Words(f"{begin}{message}", step_for(message) or _docs_of(loc, message))
 

@@ -11,7 +11,10 @@ _BY_WORDS: Sequence[tuple[str, _Step]] = (
     (r"\btwo [\w. ]+ (?:are called|have)\b", "Give one of them another name"),
     (r"\bare given twice\b", "Leave each there once"),
     (r"\bnamed as key and as measure\b", "Give one of them another name"),
-    (r"\bhas \d+ fields, not 5\b", "Write it like '*/15 * * * *', or '0 6 * * *' for each day at 6"),
+    (
+        r"\bhas \d+ fields, not 5\b",
+        "Write it like '*/15 * * * *', or '0 6 * * *' for each day at 6",
+    ),
     (r"\bnever comes\b", "Name a day that the month has"),
     (r"\bmay not be used\b", "Leave it out"),
     (r"\bis no key of this feed, which has\b", "Use one of those, or add it to the route's `keys`"),
@@ -19,7 +22,10 @@ _BY_WORDS: Sequence[tuple[str, _Step]] = (
     (r"\breads itself\b", "Have one of them read silver instead"),
     (r"\bthere is no feed '", "Write the name of one that there is, or declare it"),
     (r"\bhas no (?:such|gold) view\b", "Write the name of one that there is, or declare it"),
-    (r"\bis no absolute path\b", "Write it from `/` on, as /data/arriving, or as s3://bucket/prefix"),
+    (
+        r"\bis no absolute path\b",
+        "Write it from `/` on, as /data/arriving, or as s3://bucket/prefix",
+    ),
     (r"\bis no topic: names have\b", "Write such a name"),
     (r"\bis no regular expression\b", r"Correct it there; \ before a sign takes it as it is"),
     (r"\bhas one of .*; none is given$", "Add one of them"),

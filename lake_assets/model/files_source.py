@@ -143,7 +143,7 @@ class FilesSource(OneSource):
             )
             raise ValueError(message)
         if self.archive and self.delete:
-            message = f"{both(['archive', 'delete'])}give one of them"
+            message = f"{both(['archive', 'delete'])}give `archive` or `delete`"
             raise ValueError(message)
         if self.archive:
             refuse_archive(self.path, self.archive, is_deep=self.is_deep)

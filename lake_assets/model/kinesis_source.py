@@ -92,7 +92,7 @@ class KinesisSource(OneSource):
     @model_validator(mode="after")
     def _one_says_who_reads(self) -> Self:
         if self.profile is not None and self.access_key is not None:
-            message = f"{both(['profile', 'access_key'])}give one of them"
+            message = f"{both(['profile', 'access_key'])}give either `profile` or `access_key`"
             raise ValueError(message)
         return self
 

@@ -74,14 +74,15 @@ class JsonPayload(OfSubjects):
         message = ""
         if self.infer and self.ddl:
             message = (
-                "`schema` and `infer: true` are given: give one of them; columns of known types "
-                "are the `hints` of `infer`"
+                "`schema` and `infer: true` are given: give `schema` or `infer: true`; columns of "
+                "known types are its `hints`"
             )
         elif not self.infer and self.hints:
             message = "`hints` go with `infer: true`; without it columns are the `schema`"
         elif self.has_subject and (self.ddl or self.infer):
             message = (
-                "columns come from a subject, and `schema` or `infer` is given: give one of them"
+                "a subject is given, and other columns: give `subject`, `schema` or `infer: true`: "
+                "columns come from one of them"
             )
         elif self.has_subject and self.on_unknown is OnUnknown.ADD_COLUMNS:
             message = "with a `subject`, columns are those of its schemas: on_unknown adds none"
@@ -134,7 +135,9 @@ class OneFormat(Noun):
     @model_validator(mode="after")
     def _has_one_format(self) -> Self:
         if len(self._given) != 1:
-            message = f"{both(sorted(self._given))}give exactly one of {', '.join(sorted(_FORMATS))}"
+            message = (
+                f"{both(sorted(self._given))}give exactly one of {', '.join(sorted(_FORMATS))}"
+            )
             raise ValueError(message)
         return self
 

@@ -126,7 +126,7 @@ class Routed:
         """
         ensure_has_what_sinks_read(self.silver, self._given, self.sinks, self.payload)
         if self.route is not None and self.routes:
-            message = f"{both(['route', 'routes'])}give one of them"
+            message = f"{both(['route', 'routes'])}give either `route` or `routes`"
             raise ValueError(message)
         if any(route.message for route in self.all_routes) and not self.payload.has_messages:
             whose = "values" if self.payload.wrapped is None else "wrapped messages"

@@ -58,7 +58,7 @@ class OfSubjects(Noun):
     @model_validator(mode="after")
     def _names_subjects_one_way(self) -> Self:
         if self.subject and self.subjects is not None:
-            message = f"{both(['subject', 'subjects'])}give one of them"
+            message = f"{both(['subject', 'subjects'])}give either `subject` or `subjects`"
             raise ValueError(message)
         if isinstance(self.subjects, str):
             _ensure_pattern(self.subjects)
