@@ -3,6 +3,7 @@
 Where in its file that is, is `feeds.load`'s.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if feed.schedule is not None and (fact := complaint(feed.schedule)) is not None:
-        told = fact.partition(": use ")[0]
+        told = re.split(r": (?:use|write) ", fact)[0]
         yield ("run",), f"{told}: use a cron expression as '0 * * * *', or `manual`"
     brought = {name_of_deletes(view.name) for view in feed.gold if view.keyed}
     for index, view in enumerate(feed.gold):

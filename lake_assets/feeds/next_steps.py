@@ -11,10 +11,6 @@ _BY_WORDS: Sequence[tuple[str, _Step]] = (
     (r"\btwo [\w. ]+ (?:are called|have)\b", "Give one of them another name"),
     (r"\bare given twice\b", "Leave each there once"),
     (r"\bnamed as key and as measure\b", "Give one of them another name"),
-    (
-        r"\bhas \d+ fields, not 5\b",
-        "Write it like '*/15 * * * *', or '0 6 * * *' for each day at 6",
-    ),
     (r"\bnever comes\b", "Name a day that the month has"),
     (r"\bmay not be used\b", "Leave it out"),
     (r"\bis no key of this feed, which has\b", "Use one of those, or add it to the route's `keys`"),

@@ -27,7 +27,7 @@ def line_of(folder, text) -> str:
         ),
         (
             "gold: [{name: v, keys: [who], measures: {n: count(*)}, schedule: '@daily'}]",
-            "Write it like '*/15 * * * *', or '0 6 * * *' for each day at 6",
+            "not 5 (minute hour day month weekday): write it like '*/15 * * * *'",
         ),
         (
             "gold: [{name: v, keys: [who, who], measures: {n: count(*)}}]",
