@@ -15,6 +15,7 @@ from typer.rich_utils import rich_abort_error, rich_format_error
 from lake_assets.cli.answer import ExitCode, Problem, Severity, as_text, complain, exit_code_of
 from lake_assets.cli.former_names import advice
 from lake_assets.cli.lazy_commands import LazyCommands, words_of
+from lake_assets.cli.usage_words import in_words
 from lake_assets.errors import FeedError, LakeAssetsError, first_line
 from lake_assets.feeds.problems import each_of as each_of_feeds
 from lake_assets.settings.several import each_of
@@ -141,6 +142,8 @@ def _told_of_usage(
     if known is not None:
         error.message = known
         vars(error)["possibilities"] = None  # which it would name besides
+    elif isinstance(error.message, str):
+        error.message = in_words(error.message)
     rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
     called = " ".join(filter(None, [program or "", words_of(words)]))
     fact = " ".join(error.format_message().split()).rstrip(".")  # choices come a line each

@@ -145,7 +145,7 @@ def read_heartbeat(state_dir: Path) -> Heartbeat | None:
     """The last heartbeat, or None if there never was one or it cannot be read."""
     try:
         return _HEARTBEAT.validate_json((state_dir / "heartbeat.json").read_bytes())
-    except (FileNotFoundError, ValidationError):
+    except (FileNotFoundError, NotADirectoryError, ValidationError):
         return None
 
 
