@@ -108,14 +108,20 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         rich_abort_error()
         _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            _end(words, [_told_of_file(error)], ExitCode.ERROR)
         # A defect, or a machine that gives no more: the trace is told, and JSON is whole.
         fact = f"{type(error).__name__}: {first_line(error)}"
         _answer(words, [Problem(what="command", fact=fact)])
         raise
     else:
-        if code == _INTERRUPTED:
-            _answer(words, [_INTERRUPTION])
-        sys.exit(code if isinstance(code, int) else ExitCode.OK)
+        _end_with(words, code)
+
+
+def _end_with(words: Sequence[str], code: object) -> NoReturn:
+    if code == _INTERRUPTED:
+        _answer(words, [_INTERRUPTION])
+    sys.exit(code if isinstance(code, int) else ExitCode.OK)
 
 
 def end_interrupted() -> NoReturn:
@@ -132,6 +138,20 @@ def _told(error: LakeAssetsError) -> Sequence[Problem]:
         for problem in problems:
             complain(problem)
     return problems
+
+
+def _told_of_file(error: OSError) -> Problem:
+    """Of a file that the system refuses, such as another user's: who runs a command can mend it."""
+    problem = Problem(
+        what=str(error.filename),
+        fact=f"cannot be read or written ({error.strerror})",
+        next_step="Correct it or its permissions; `--verbose` shows where it was needed",
+    )
+    if _VERBOSE in sys.argv:
+        print_exception(error)
+    else:
+        complain(problem)
+    return problem
 
 
 def _told_of_usage(

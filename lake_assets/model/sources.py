@@ -17,6 +17,7 @@ from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import FEED, SCHEMA_ID, NamedSource, OriginColumns
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.tables import TableRef, files_of, landed_of
+from lake_assets.model.topic_offsets import ensure_offsets
 from lake_assets.model.topic_pattern import topic_name, topic_pattern
 from lake_assets.model.unique_names import both, refuse_twins
 
@@ -76,24 +77,6 @@ Start: TypeAlias = Literal["earliest", "latest"] | dict[int, int]
 TopicName = Annotated[str, AfterValidator(topic_name)]
 
 
-_MOST_OFFSET = 2**63 - 1
-
-
-def _ensure_offsets(starts: Mapping[Any, Any]) -> None:
-    """Refuse numbers that no partition, or no offset of one, has."""
-    for key, start in starts.items():
-        if isinstance(start, Mapping):
-            _ensure_offsets(start)
-            continue
-        wrong = [n for n in (key, start) if isinstance(n, int) and not 0 <= n <= _MOST_OFFSET]
-        if wrong:
-            message = (
-                f"starting_offsets: {wrong[0]} is no partition, or no offset of one: use whole "
-                "numbers from 0, or `earliest` or `latest` for all"
-            )
-            raise ValueError(message)
-
-
 class KafkaSource(Noun):
     """A topic or several, and where a new lake starts to read; later it goes on where it was."""
 
@@ -147,7 +130,7 @@ class KafkaSource(Noun):
         if self.topic is not None and is_by_name:
             message = "starting_offsets: of one topic, name no topic: `{0: 1200}`"
             raise ValueError(message)
-        _ensure_offsets(starts)
+        ensure_offsets(starts)
         strange = sorted(str(key) for key in starts if is_by_name and not self.reads(str(key)))
         if strange:
             message = f"starting_offsets: {strange[0]!r} is none of its topics"
