@@ -21,6 +21,10 @@ app = typer.Typer(help="Show the settings as they are, and who says so.", no_arg
 
 _MASK = "***"
 
+_REGISTRY_URL, _REGISTRY_USER, _REGISTRY_PASSWORD = (
+    f"LAKE_ASSETS_REGISTRY_{field}" for field in ("URL", "USER", "PASSWORD")
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
@@ -66,6 +70,8 @@ def settings_of(settings: Settings, options: set[str]) -> list[Setting]:
         options: the names of those that a command's option says.
     """
     said = {**origins(), **{f"LAKE_ASSETS_{name}": f"--{name.lower()}" for name in options}}
+    if settings.registry.user is not None and _REGISTRY_USER not in said:  # its address says it
+        said.update(dict.fromkeys((_REGISTRY_USER, _REGISTRY_PASSWORD), said[_REGISTRY_URL]))
     return [
         Setting(
             variable=variable,

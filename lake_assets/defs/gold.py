@@ -28,7 +28,7 @@ from lake_assets.defs.keys import (
 from lake_assets.defs.lake_resource import lake_in, resource_key, resources
 from lake_assets.defs.lake_scope import is_under_way, known_keys, lake_tags
 from lake_assets.defs.lazy_imports import refresh_gold, views_behind
-from lake_assets.defs.metadata import family_metadata
+from lake_assets.defs.metadata import declared_metadata, family_metadata
 from lake_assets.defs.planned_keys import is_of_behind, plan_behind, tags_of_behind
 from lake_assets.defs.processes import note_process
 from lake_assets.defs.view_order import deps_of, parts_of
@@ -141,6 +141,7 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
     keys = view.scopes(example_keys(lake, feed))
     example = feed.gold_table(view, keys[0]) if keys else pattern
     lineage = view_lineage(lake, feed, view)
+    made = view_words(lineage)
     return dg.AssetSpec(
         gold_key(settings, feed, view),
         deps=deps_of(settings, feed, view),
@@ -150,7 +151,11 @@ def _spec(settings: Settings, feed: Feed, view: GoldView) -> dg.AssetSpec:
         description="\n\n".join([*_description(view), _when_refreshed(view)]),
         kinds={"delta", "spark"},
         metadata={
-            **family_metadata(lake, pattern, example, view_words(lineage)),
+            **(
+                declared_metadata(lake, example, made)
+                if view.is_over_all
+                else family_metadata(lake, pattern, example, made)
+            ),
             **view_lineage_metadata(settings, feed, lineage),
             **code_references(settings, feed, view),
         },

@@ -50,12 +50,20 @@ def columns_metadata(columns: tuple[Column, ...]) -> dict[str, dg.TableSchemaMet
     return {COLUMNS: dg.MetadataValue.table_schema(schema)}
 
 
-def declared_metadata(lake: Store, table: TableRef) -> dict[str, dg.MetadataValue]:
-    """What is known of a table without its having any rows."""
+def declared_metadata(
+    lake: Store, table: TableRef, made: Mapping[str, str] | None = None
+) -> dict[str, dg.MetadataValue]:
+    """What is known of a table without its having any rows.
+
+    Args:
+        lake: that has it, or will.
+        table: which.
+        made: by column, in words, what it is made from.
+    """
     return {
         "dagster/table_name": dg.MetadataValue.text(table.name),
         **_places(lake, table),
-        **columns_metadata(column_types(lake, table)),
+        **columns_metadata(_described(column_types(lake, table), made)),
     }
 
 

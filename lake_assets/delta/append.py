@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from deltalake import DeltaTable
 
-from lake_assets.delta.commit import BEFORE, TABLE_ID, Batch, Commit, DataFile, identity_of
+from lake_assets.delta.commit import BEFORE, ENGINE, TABLE_ID, Batch, Commit, DataFile, identity_of
 from lake_assets.delta.conflicts import moved_on, overtaken
 from lake_assets.delta.create_table import Blueprint
 from lake_assets.delta.known_table import Known, is_last, look, stands
@@ -190,7 +190,7 @@ def _actions(known: Known, commit: Commit, batch: Batch | None, at_ms: int) -> l
         },
         "isBlindAppend": not commit.removed,
         "readVersion": known.version,
-        "engineInfo": "lake_assets",
+        "engineInfo": ENGINE,
         **commit.info,
         TABLE_ID: known.table_id,
         **identity_of(batches),

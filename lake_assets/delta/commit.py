@@ -81,6 +81,9 @@ def is_encoded(logged: str) -> bool:
     return "%" in logged or not logged.isascii() or is_address(logged)
 
 
+ENGINE = "lake_assets"
+"""Who wrote a commit, as its information says it (`engineInfo`)."""
+
 TABLE_ID = "lake_assets.table_id"
 """Key in a commit's custom metadata: the id that Delta gave the table."""
 

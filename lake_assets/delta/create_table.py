@@ -15,6 +15,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.schema import Schema
 
+from lake_assets.delta.commit import ENGINE
 from lake_assets.delta.log_checkpoints import CHECKPOINT_EVERY
 from lake_assets.delta.table_layout import layout_in, made_of
 from lake_assets.delta.table_log import TableLog
@@ -99,7 +100,7 @@ def _actions(name: str, blueprint: Blueprint, table_id: str, at_ms: int) -> list
                 "timestamp": at_ms,
                 "operation": "CREATE TABLE",
                 "operationParameters": {"partitionBy": json.dumps(partitions)},
-                "engineInfo": "lake_assets",
+                "engineInfo": ENGINE,
             }
         },
         {"protocol": _PLAIN},

@@ -1,6 +1,6 @@
 """What a Delta log tells of a table: its size and its last commit. Reads only."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from lake_assets.delta.commit import Batch
+from lake_assets.delta.commit import ENGINE, Batch
 from lake_assets.delta.deletion_vectors import deleted_rows, has_deleted_rows
-from lake_assets.delta.log_tail import log_tail_of, texts_of
+from lake_assets.delta.log_tail import actions_of, log_tail_of, newest_version, texts_of
 from lake_assets.delta.table_log import TableLog, log_of
 from lake_assets.model.tables import TableRef
 from lake_assets.storage.store import Store
@@ -97,6 +97,37 @@ def committed_at(lake: Store, table: TableRef, version: int) -> float | None:
     """When a version was committed, in seconds since 1970; None if the log has forgotten it."""
     stat = lake.stat(log_of(lake, table).commit_file(version))
     return None if stat is None else stat.modified_ns / 1e9
+
+
+def written_at(lake: Store, table: TableRef) -> float | None:
+    """When a table was last written with rows in mind, in seconds since 1970; None if none tells.
+
+    To join files, vacuum or set properties is not to write; a refresh that found nothing else is.
+    The time is that which the commit tells: a copy of the lake keeps it. The table is not opened.
+
+    Raises:
+        LakeError: its log cannot be read.
+    """
+    log = log_of(lake, table)
+    try:
+        for version in range(newest_version(log), -1, -1):
+            actions = list(actions_of(log, version))
+            if _writes(actions):
+                told = next((told for kind, told in actions if kind == "commitInfo"), {})
+                at = told.get("timestamp")
+                return at / 1000 if at else committed_at(lake, table, version)
+    except (FileNotFoundError, ValueError):
+        return None  # there is no table, or its log is shortened or torn there
+    return None
+
+
+def _writes(actions: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+    """Whether a commit changes rows, or notes of ours that what is there is still right."""
+    files = [bool(told.get("dataChange")) for kind, told in actions if kind in {"add", "remove"}]
+    is_ours = any(
+        told.get("engineInfo") == ENGINE for kind, told in actions if kind == "commitInfo"
+    )
+    return any(files) if files else is_ours
 
 
 def rows_of(handle: DeltaTable) -> int:

@@ -11,10 +11,17 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from lake_assets.delta.catalog import keys_found
-from lake_assets.delta.log_history import committed_at, open_table, rows_of, rows_since
-from lake_assets.delta.log_tail import newest_version
-from lake_assets.delta.table_log import log_of
+from lake_assets.delta.log_history import (
+    committed_at,
+    newest_of,
+    open_table,
+    rows_of,
+    rows_since,
+    written_at,
+)
 from lake_assets.model.cron import next_tick_in_words
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed, supervised
@@ -122,7 +129,7 @@ def _feed(settings: Settings, lake: Store, feed: Feed, endpoints: Endpoints | No
     rows, behind, last_at, behind_s = 0, 0, None, _ANY_TIME_S
     if bronze is not None:
         rows = rows_of(bronze)
-        last_at = committed_at(lake, bronze_of(feed.feed), bronze.version())
+        last_at = _came_at(lake, feed, bronze)
         if feed.has_silver:
             first = demux_position(lake, feed).bronze.version + 1
             behind = rows_since(bronze, first)
@@ -159,6 +166,14 @@ def _poisoned(state_dir: Path, feed: Feed) -> list[str]:
     return poisoned_batches(state_dir, feed)
 
 
+def _came_at(lake: Store, feed: Feed, bronze: DeltaTable) -> float | None:
+    """When bronze got its newest rows; not when maintenance last wrote it."""
+    newest, _ = newest_of(bronze, "ingested_at")
+    if newest is not None:
+        return newest.timestamp()
+    return written_at(lake, bronze_of(feed.feed))
+
+
 def _lag_s(lag_rows: int | None, last_at: float | None, now: float) -> float | None:
     if lag_rows == 0:
         return 0.0
@@ -174,20 +189,11 @@ def _views(lake: Store, feed: Feed) -> Iterator[ViewStatus]:
     keys = keys_found(lake, feed)
     for view in feed.gold:
         own = [EVERY_KEY] if view.is_over_all else keys
-        times = [at for key in own if (at := _last_commit(lake, feed.gold_table(view, key)))]
+        times = [at for key in own if (at := written_at(lake, feed.gold_table(view, key)))]
         refreshed_at = _utc(max(times)) if times else None
         yield ViewStatus(
             feed=feed.feed, view=view.name, tables=len(times), refreshed_at=refreshed_at
         )
-
-
-def _last_commit(lake: Store, table: TableRef) -> float | None:
-    """When a table was written last; None if it is not there. It is not opened for it."""
-    try:
-        version = newest_version(log_of(lake, table))
-    except FileNotFoundError:
-        return None
-    return committed_at(lake, table, version)
 
 
 def _failing(settings: Settings, feed: Feed) -> Iterator[CheckStatus]:

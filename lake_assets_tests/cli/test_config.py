@@ -46,6 +46,17 @@ def test_a_bucket_is_shown_as_it_is_written(settings):
     assert shown(mine)[1]["LAKE_ASSETS_LAKE"] == ("s3://bucket/lake", "LAKE_ASSETS_LAKE")
 
 
+def test_a_login_in_the_address_of_a_registry_comes_from_there(settings, monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_REGISTRY_URL", "http://ann:hush@host:8081")
+    done, found = shown(settings)
+    origin = "LAKE_ASSETS_REGISTRY_URL"
+    assert found[origin] == ("http://host:8081", origin)
+    assert found["LAKE_ASSETS_REGISTRY_USER"] == ("ann", origin)
+    assert found["LAKE_ASSETS_REGISTRY_PASSWORD"] == ("***", origin)
+    assert found["LAKE_ASSETS_REGISTRY_TOKEN"] == (None, "default")
+    assert "hush" not in done.stdout + done.stderr
+
+
 def test_a_login_among_brokers_is_refused_and_not_shown(settings, monkeypatch):
     monkeypatch.setenv("LAKE_ASSETS_KAFKA_BOOTSTRAP_SERVERS", "ann:hush@host:9092")
     done = sparkless_here(settings, "config", "show", "--json")

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from pathlib import Path
 
 import dagster as dg
 import pyarrow as pa
@@ -348,6 +349,13 @@ def test_a_view_over_all_games_comes_from_all_silver_and_has_no_partitions(setti
     assert graph.get(OF_ALL_KEY).parent_keys == {dg.AssetKey("silver_events")}
     assert graph.get(OF_ALL_KEY).partitions_def is None
     assert graph.get(TOP_KEY).partitions_def.name == f"games_{lake}"
+
+
+def test_a_view_over_all_games_leads_to_its_one_table(settings):
+    metadata = build(settings, [THREE]).resolve_asset_graph().get(OF_ALL_KEY).metadata
+    place = Path(metadata["path"].value)
+    assert metadata["dagster/uri"].value == place.as_uri()
+    assert metadata["dagster/table_name"].value == place.name
 
 
 def test_a_view_tells_what_it_is_for_and_how_it_is_computed(settings):

@@ -1,9 +1,12 @@
+import os
+import time
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
-from lake_assets.delta.commit import Batch
+from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.compaction import join_files, joinable_files
 from lake_assets.delta.log_history import (
     committed_at,
     last_info,
@@ -12,6 +15,7 @@ from lake_assets.delta.log_history import (
     rows_of,
     rows_since,
     state_of,
+    written_at,
 )
 from lake_assets.storage.local import LocalStore
 from lake_assets_tests.sample import silver_of
@@ -73,6 +77,40 @@ def test_a_commits_time_is_that_of_its_file(tmp_path, table):
         state_of(open_table(LocalStore.at(tmp_path), table)).committed_at.timestamp(), abs=5
     )
     assert committed_at(LocalStore.at(tmp_path), table, 3) is None
+
+
+def test_joined_files_and_other_upkeep_are_no_writes(tmp_path, table, committer):
+    lake = LocalStore.at(tmp_path)
+    log = local_log(tmp_path / table.relative)
+    last = log.open().history(1)[0]["timestamp"] / 1000
+    assert join_files(committer, table, [file for file, _ in joinable_files(committer, table)])
+    handle = log.open()
+    handle.alter.set_table_properties({"delta.logRetentionDuration": "interval 1 days"})
+    handle.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    assert handle.version() > 3
+    for version in range(handle.version() + 1):
+        os.utime(log.commit_file(version).as_path(), (0, 0))  # as in a copy
+    assert written_at(lake, table) == last
+
+
+def test_what_is_noted_without_files_is_a_write(tmp_path, table, committer):
+    before = written_at(LocalStore.at(tmp_path), table)
+    time.sleep(0.01)
+    committer.append([Commit(table=table, files=(), info={"position": "3"})], Batch("query", 2))
+    assert written_at(LocalStore.at(tmp_path), table) > before
+
+
+def test_an_absent_table_was_never_written(tmp_path):
+    assert written_at(LocalStore.at(tmp_path), UNO) is None
+
+
+def test_a_write_that_the_log_has_forgotten_has_no_time(tmp_path, table, committer):
+    log = local_log(tmp_path / table.relative)
+    assert join_files(committer, table, [file for file, _ in joinable_files(committer, table)])
+    log.open().create_checkpoint()
+    for version in range(3):
+        log.commit_file(version).as_path().unlink()
+    assert written_at(LocalStore.at(tmp_path), table) is None
 
 
 def test_the_last_commits_metadata_is_that_of_the_state(tmp_path, table):

@@ -1,15 +1,19 @@
 import time
+from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from lake_assets.delta.commit import Batch, Commit
+from lake_assets.delta.compaction import join_files, joinable_files
 from lake_assets.model.tables import bronze_of
 from lake_assets.state.files import own_heartbeat, streams_lock, write_heartbeat
 from lake_assets.state.stream_stops import StreamStop, note_stop
 from lake_assets.streams.stream_standing import StreamState
 from lake_assets.supervision.lake_status import lake_status
 from lake_assets.supervision.status_facts import StreamsState
-from lake_assets_tests.backup.lakes import FISH, UNO, BatchedLake
+from lake_assets_tests.backup.lakes import FISH, UNO, UNO_AGG, BatchedLake
 from lake_assets_tests.sample import GAMES
 
 
@@ -79,3 +83,31 @@ def test_how_far_demux_is_behind_is_in_rows_and_seconds(settings):
     assert (even.behind_rows, even.behind_s) == (0, 0.0)
     assert behind.behind_rows == 3
     assert 0 < behind.behind_s < 60
+
+
+def test_maintenance_makes_no_feed_and_no_view_look_fresher(settings):
+    lake = BatchedLake(settings)
+    lake.ingest()
+    lake.ingest()
+    lake.demux(UNO)
+    lake.refresh()
+    lake.refresh()
+    before = lake_status(settings, [GAMES], None)
+    time.sleep(0.01)
+    for table in (bronze_of("games"), UNO_AGG):
+        files = [file for file, _ in joinable_files(lake.committer, table)]
+        assert join_files(lake.committer, table, files)
+    lake.committer.close()
+    after = lake_status(settings, [GAMES], None)
+    assert before.feeds[0].last_batch_at is not None
+    assert after.feeds[0].last_batch_at == before.feeds[0].last_batch_at
+    assert [one.refreshed_at for one in before.views if one.tables]
+    assert after.views == before.views
+
+
+def test_bronzes_newest_rows_tell_when_it_got_them(settings):
+    came = datetime(2026, 11, 29, 3, 41, tzinfo=UTC)
+    rows = pa.table({"ingested_at": pa.array([came], pa.timestamp("us", tz="UTC"))})
+    write_deltalake(settings.lake_dir / bronze_of("games").relative, rows)
+    (found,) = lake_status(settings, [GAMES], None).feeds
+    assert found.last_batch_at == came
