@@ -55,7 +55,7 @@ def show(
 
     Ends with 1 if a variable begins with LAKE_ASSETS_ and is no setting, as one that is mistyped.
     """
-    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder, with_unknown=True)
     options = {"LAKE": lake, "HOME": home, "FEEDS": feeds_folder}
     found = settings_of(settings, {name for name, place in options.items() if place is not None})
     problems = [Problem.of(problem) for problem in unknown_variables()]

@@ -38,7 +38,7 @@ def doctor(
     Each comes with its state and, if something is to be done, with what. "later" is nothing to
     worry about: it comes by itself or with the command beside it. Exit code 1 if a thing is broken.
     """
-    settings = load_settings(lake=lake, home=home, feeds=feeds_folder)
+    settings = load_settings(lake=lake, home=home, feeds=feeds_folder, with_unknown=True)
     findings = [*_feeds(settings), *examine(settings), *_catalog(settings)]
     problems = [_problem(one) for one in findings if one.health is not Health.OK]
     tell("doctor", findings, problems, as_json=as_json, show=lambda: _show(findings))

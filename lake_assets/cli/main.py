@@ -15,6 +15,7 @@ from typer.rich_utils import rich_abort_error, rich_format_error
 from lake_assets.cli.answer import ExitCode, Problem, Severity, as_text, complain, exit_code_of
 from lake_assets.cli.former_names import advice
 from lake_assets.cli.lazy_commands import LazyCommands, words_of
+from lake_assets.cli.usage_words import in_words
 from lake_assets.errors import FeedError, LakeAssetsError, first_line
 from lake_assets.feeds.problems import each_of as each_of_feeds
 from lake_assets.settings.several import each_of
@@ -107,14 +108,20 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         rich_abort_error()
         _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            _end(words, [_told_of_file(error)], ExitCode.ERROR)
         # A defect, or a machine that gives no more: the trace is told, and JSON is whole.
         fact = f"{type(error).__name__}: {first_line(error)}"
         _answer(words, [Problem(what="command", fact=fact)])
         raise
     else:
-        if code == _INTERRUPTED:
-            _answer(words, [_INTERRUPTION])
-        sys.exit(code if isinstance(code, int) else ExitCode.OK)
+        _end_with(words, code)
+
+
+def _end_with(words: Sequence[str], code: object) -> NoReturn:
+    if code == _INTERRUPTED:
+        _answer(words, [_INTERRUPTION])
+    sys.exit(code if isinstance(code, int) else ExitCode.OK)
 
 
 def end_interrupted() -> NoReturn:
@@ -133,6 +140,20 @@ def _told(error: LakeAssetsError) -> Sequence[Problem]:
     return problems
 
 
+def _told_of_file(error: OSError) -> Problem:
+    """Of a file that the system refuses, such as another user's: who runs a command can mend it."""
+    problem = Problem(
+        what=str(error.filename),
+        fact=f"cannot be read or written ({error.strerror})",
+        next_step="Correct it or its permissions; `--verbose` shows where it was needed",
+    )
+    if _VERBOSE in sys.argv:
+        print_exception(error)
+    else:
+        complain(problem)
+    return problem
+
+
 def _told_of_usage(
     error: typer.TyperException, words: Sequence[str], program: str | None
 ) -> Problem:
@@ -141,6 +162,8 @@ def _told_of_usage(
     if known is not None:
         error.message = known
         vars(error)["possibilities"] = None  # which it would name besides
+    elif isinstance(error.message, str):
+        error.message = in_words(error.message)
     rich_format_error(error)  # type: ignore[arg-type] # its own, which are all that it raises
     called = " ".join(filter(None, [program or "", words_of(words)]))
     fact = " ".join(error.format_message().split()).rstrip(".")  # choices come a line each

@@ -113,8 +113,9 @@ def written_at(lake: Store, table: TableRef) -> float | None:
         for version in range(newest_version(log), -1, -1):
             actions = list(actions_of(log, version))
             if _writes(actions):
-                told = next((told for kind, told in actions if kind == "commitInfo"), {})
-                at = told.get("timestamp")
+                at = next(
+                    (told.get("timestamp") for kind, told in actions if kind == "commitInfo"), None
+                )
                 return at / 1000 if at else committed_at(lake, table, version)
     except (FileNotFoundError, ValueError):
         return None  # there is no table, or its log is shortened or torn there

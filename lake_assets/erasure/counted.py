@@ -7,6 +7,7 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from lake_assets.delta.catalog import tables_of
 from lake_assets.delta.committer import Committer
 from lake_assets.delta.table_log import log_of
 from lake_assets.erasure.find import Search
@@ -17,6 +18,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.tables import ERASURE_REQUESTS
 from lake_assets.settings.schema import Settings
 from lake_assets.spark.lake_context import open_lake
+from lake_assets.storage.open_store import lake_of
 
 
 def count_rows(
@@ -40,6 +42,10 @@ def count_rows(
     """
     rows: Counter[str] = Counter()
     key = secrets.token_bytes(32)  # of hashes that nobody keeps
+    if not any(tables_of(lake_of(settings), feed) for feed in feeds):
+        for one in wanted:
+            ensure_sensible(one)
+        return {}
     with open_lake(settings) as context:
         every = _of_table(context.committer) if is_of_table else wanted
         masked = settings.masking.key_bytes

@@ -124,6 +124,9 @@ class Document:
         if name in lines:
             fact = f"{name!r} was given on line {lines[name]} already"
             yield problem_at(str(self.path), place, fact, "Remove one of them")
+        elif not name and kind == "null":
+            step = "Write a name before the colon"
+            yield problem_at(str(self.path), place, "a name is missing", step)
         elif kind not in {"str", "merge"} and not (numbers and kind == "int"):
             meant = _TAKEN_FOR.get(kind, "something else")
             fact = f"the name `{name}` is {meant} in YAML, and no text"
@@ -154,14 +157,27 @@ def _read(path: Path) -> str:
     if len(content) > _MOST_BYTES:
         raise problem_at(str(path), None, "has more than 1 MiB", "Write several files")
     try:
+        if _is_utf_16(content):
+            fact = "is not text in UTF-8: it looks like UTF-16"
+            raise problem_at(str(path), Place(1, 1), fact, _SAVE)
         return content.decode()
     except UnicodeDecodeError as problem:
         before = content[: problem.start]
         place = Place(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
-        found = "looks like UTF-16" if content[:2] in {b"\xff\xfe", b"\xfe\xff"} else ""
-        found = found or f"has the byte 0x{content[problem.start]:02x} here"
-        fact = f"is not text in UTF-8: it {found}"
-        raise problem_at(str(path), place, fact, "Save it as UTF-8 in your editor") from problem
+        fact = f"is not text in UTF-8: it has the byte 0x{content[problem.start]:02x} here"
+        raise problem_at(str(path), place, fact, _SAVE) from problem
+
+
+_SAVE = "Save it as UTF-8 in your editor"
+
+_LOOKED_AT = 64
+"""Bytes that tell whether a file is UTF-16: of a feed's, every second one is 0."""
+
+
+def _is_utf_16(content: bytes) -> bool:
+    head = content[:_LOOKED_AT]
+    has_mark = head[:2] in {b"\xff\xfe", b"\xfe\xff"}
+    return has_mark or any(half and not any(half) for half in (head[::2], head[1::2]))
 
 
 def _unreadable(node: yaml.Node | None, seen: set[int]) -> Iterator[Place]:

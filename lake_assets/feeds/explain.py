@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.examples import example_of
 from lake_assets.feeds.known_fields import fields_at, mapping_at, suggest
+from lake_assets.feeds.next_steps import step_for
 from lake_assets.feeds.problems import Words
 from lake_assets.feeds.wrong_values import HIDDEN, again, found_in, wrong_value
 
@@ -43,6 +44,8 @@ _SECRET = re.compile(r"password|token|secret|bearer|basic|header|^env$|^value$|^
 
 
 def _is_secret(loc: Loc) -> bool:
+    if loc[:1] in {("route",), ("routes",)}:  # which read headers, and send none
+        return False
     return any(_SECRET.search(str(part)) is not None for part in loc)
 
 
@@ -51,9 +54,11 @@ def said(message: str, where: str, loc: Loc) -> Words:
     fact, step = split_step(message)
     begin = f"{where}: " if where else ""
     if step:
-        fact = f"{begin}{fact}" if fact else f"{where} is incomplete"
-        return Words(fact, step, f"{begin}{message}")
-    return Words(f"{begin}{message}", _docs_of(loc, message))
+        if fact in {"", dotted(loc)}:
+            fact = f"{where or fact or 'the feed'} is incomplete"
+            return Words(fact, step, f"{begin}{message}" if where or message[:4] != "give" else "")
+        return Words(f"{begin}{fact}", step, f"{begin}{message}")
+    return Words(f"{begin}{message}", step_for(message) or _docs_of(loc, message))
 
 
 _VERBS = (

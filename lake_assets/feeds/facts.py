@@ -3,6 +3,7 @@
 Where in its file that is, is `feeds.load`'s.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if feed.schedule is not None and (fact := complaint(feed.schedule)) is not None:
-        told = fact.partition(": use ")[0]
+        told = re.split(r": (?:use|write) ", fact)[0]
         yield ("run",), f"{told}: use a cron expression as '0 * * * *', or `manual`"
     brought = {name_of_deletes(view.name) for view in feed.gold if view.keyed}
     for index, view in enumerate(feed.gold):
@@ -114,11 +115,16 @@ def _unusable_function(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     try:
         find_function(name)
     except FeedError as problem:
-        yield ("transform",), f"{problem.thing}: {problem.fact} ({problem.next_step})"
+        yield ("transform",), f"{problem.thing}: {problem.fact}: {_then(problem.next_step)}"
         return
     if other := hidden_module(name, folder):
         fact = f"{name} is that of {other}, which hides the module beside the feed"
         yield ("transform",), f"{fact}: give that one another name"
+
+
+def _then(step: str) -> str:
+    """A next step behind a colon."""
+    return step[:1].lower() + step[1:]
 
 
 def unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:

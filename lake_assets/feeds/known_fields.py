@@ -39,6 +39,13 @@ def mapping_at(loc: Loc) -> str:
 
 def fields_at(loc: Loc) -> list[str]:
     """Names of the fields that the model at `loc` has."""
+    kind = _kind_at(loc)
+    fields = _fields_of(kind) if _is_model(kind) else {}
+    return sorted(fields, key=lambda name: not fields[name].is_required())  # in their order else
+
+
+def _kind_at(loc: Loc) -> Any:  # noqa: ANN401 - annotations have no type of their own
+    """The type of what is at `loc`."""
     kind: Any = Feed
     for part in loc:
         if isinstance(part, int):
@@ -49,8 +56,19 @@ def fields_at(loc: Loc) -> list[str]:
         else:
             values = get_args(kind)
             kind = _unwrapped(values[-1]) if values else None
+    return kind
+
+
+def is_required(loc: Loc) -> bool:
+    """Whether the field at `loc` has to be given; what is in a list has."""
+    name = loc[-1] if loc else 0
+    return isinstance(name, int) or name in _required_at(loc[:-1])
+
+
+def _required_at(loc: Loc) -> set[str]:
+    kind = _kind_at(loc)
     fields = _fields_of(kind) if _is_model(kind) else {}
-    return sorted(fields, key=lambda name: not fields[name].is_required())  # in their order else
+    return {name for name, field in fields.items() if field.is_required()}
 
 
 def _fields_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:

@@ -197,7 +197,7 @@ def _twins(files: Sequence[FeedFile]) -> Iterator[FeedError]:
     for file in files:
         name = file.feed.feed
         if name in named:
-            fact = f"feed {name!r} is declared in {named[name]} already"
+            fact = f"feed {name!r} is declared in {named[name].name} already"
             yield file.problem(("feed",), fact, "Give one of them another name")
         named.setdefault(name, file.path)
 

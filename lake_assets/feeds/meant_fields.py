@@ -11,6 +11,11 @@ from lake_assets.feeds.document import Document, Loc
 
 _TWINS = re.compile(r"two (\w+) are called ([^,]+)")
 
+_LISTS = {"views": "gold"}
+"""Lists that are called otherwise than their fields."""
+
+_SINK = re.compile(r"sink (\w+): ")
+
 _WORD = re.compile(r"[\w.-]+")
 
 
@@ -21,7 +26,9 @@ def field_meant(document: Document, error: ErrorDetails) -> Loc:
         return loc
     message = error["msg"].removeprefix("Value error, ")
     if (twins := _TWINS.match(message)) is not None:
-        return _second(document, [*loc, twins[1]], twins[2]) or loc
+        return _second(document, [*loc, _LISTS.get(twins[1], twins[1])], twins[2]) or loc
+    if (sink := _SINK.match(message)) is not None:
+        return _named(document, [*loc, "sinks"], sink[1]) or loc
     while message:
         head = message.replace("`", "").replace("'", "")
         found = _WORD.match(head)
@@ -33,6 +40,16 @@ def field_meant(document: Document, error: ErrorDetails) -> Loc:
             break
         message = rest.removeprefix(":").strip()
     return loc
+
+
+def _named(document: Document, loc: Loc, name: str) -> Loc | None:
+    """Where the one of a list is that has a name."""
+    place = 0
+    while document.has([*loc, place]):
+        if document.text_at([*loc, place, "name"]) == name:
+            return [*loc, place]
+        place += 1
+    return None
 
 
 def _second(document: Document, loc: Loc, name: str) -> Loc | None:

@@ -3,6 +3,7 @@
 Finding them is `feeds.load`'s, and `validation`'s.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -55,13 +56,27 @@ def problem_at(
         sentence: both in one, if they were said so.
     """
     thing = file if place is None else f"{file}, line {place.line}"
-    problem = FeedError(thing, fact, next_step)
+    problem = FeedError(thing, _shown(fact), _shown(next_step))
     if sentence:
-        problem.args = (f"{thing}: {sentence}",)
+        problem.args = (f"{thing}: {_shown(sentence)}",)
     problem.file = file
     if place is not None:
         problem.line, problem.column = place.line, place.column
     return problem
+
+
+_LOGIN = re.compile(r"(?<=://)[^\s/'`@]*(?=@)")
+
+_LONG = re.compile(r"'([^']{60})[^']{200,}'")
+"""What is quoted of a file; nobody reads more of it than its beginning."""
+
+
+def _shown(words: str) -> str:
+    """Words of one line for people: no login of an address, no signs that a terminal obeys."""
+    words = _LONG.sub(r"'\1…'", _LOGIN.sub("…", words))
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in words
+    )
 
 
 def together(problems: Sequence[FeedError]) -> FeedError:

@@ -8,6 +8,7 @@ from pydantic_core import ErrorDetails
 
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.examples import example_of
+from lake_assets.feeds.known_fields import is_required
 from lake_assets.feeds.problems import Words
 
 
@@ -23,6 +24,9 @@ def wrong_value(problem: ErrorDetails, where: str, raw: str | None) -> Words:
     loc, limits = problem["loc"], problem.get("ctx", {})
     if kind in {"enum", "literal_error"}:
         return _wrong_choice(where, str(limits.get("expected", "")), problem["input"], found)
+    if kind == "string_pattern_mismatch" and loc[-1] == "env":
+        fact = f"{where} must be the name of an environment variable: letters, digits and _"
+        return Words(fact, again(loc))
     if kind == "string_pattern_mismatch":
         fact = f"{where} is {found}, which has not the form `{limits.get('pattern')}`"
         return Words(fact, again(loc))
@@ -49,7 +53,10 @@ def _wrong_kind(problem: ErrorDetails, where: str, raw: str | None, found: str) 
 
 
 def _out_of_bounds(problem: ErrorDetails, where: str, bound: str, found: str) -> Words:
-    kind, step = problem["type"], "Change it, or leave it out for the default"
+    kind, loc = problem["type"], problem["loc"]
+    step = again(loc) if is_required(loc) else "Change it, or leave it out for the default"
+    if kind == "string_too_short" and problem.get("ctx", {}).get("min_length") == 1:
+        return Words(f"{where} must not be empty", step)
     if kind.startswith("string_too_"):
         return Words(f"{where} must have {bound} characters, and is {found}", step)
     if kind.startswith("too_"):
@@ -69,7 +76,7 @@ def _wrong_choice(where: str, expected: str, given: object, found: str) -> Words
 _WANTED = {
     "int_": ("a whole number, such as 3", "3"),
     "float_": ("a number, such as 0.05", "0.05"),
-    "finite": ("a number, such as 0.05", "0.05"),
+    "finite": ("a number, such as 3", "3"),
     "bool_": ("true or false", "true"),
     "dict_": ("a mapping, as `{name: value}`", "{name: value}"),
     "mapping_": ("a mapping, as `{name: value}`", "{name: value}"),

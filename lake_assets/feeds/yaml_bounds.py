@@ -6,6 +6,7 @@ Judges nodes before values are made of them; what the values mean is not looked 
 import yaml
 
 from lake_assets.errors import FeedError
+from lake_assets.feeds.problems import Place, problem_at
 
 MOST_VALUES = 200_000
 """That a document may have, each alias counted as what it stands for."""
@@ -27,15 +28,16 @@ def ensure_bounded(root: yaml.Node | None, where: str) -> None:
         _size(root, sizes, where, 1)
 
 
-def nested_too_deep(where: str) -> FeedError:
+def nested_too_deep(where: str, place: Place | None = None) -> FeedError:
     """The error of a document whose values are too deep within each other."""
-    return FeedError(where, "is nested too deep", f"At most {DEEPEST} values may be in each other")
+    step = f"At most {DEEPEST} values may be in each other"
+    return problem_at(where, place, "is nested too deep", step)
 
 
 def _size(node: yaml.Node, sizes: dict[int, int], where: str, depth: int) -> int:
     """Values of a node, its own among them, with those that its aliases stand for."""
     if depth > DEEPEST:
-        raise nested_too_deep(where)
+        raise nested_too_deep(where, _place(node))
     known = sizes.get(id(node))
     if known is not None:
         return known
@@ -45,9 +47,14 @@ def _size(node: yaml.Node, sizes: dict[int, int], where: str, depth: int) -> int
         size += _size(child, sizes, where, depth + 1)
         if size > MOST_VALUES:
             fact = f"has more than {MOST_VALUES:,} values, its aliases counted as what they name"
-            raise FeedError(where, fact, "Write fewer, without aliases of aliases")
+            step = "Write fewer, without aliases of aliases"
+            raise problem_at(where, _place(child), fact, step)
     sizes[id(node)] = size
     return size
+
+
+def _place(node: yaml.Node) -> Place:
+    return Place(node.start_mark.line + 1, node.start_mark.column + 1)
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:

@@ -42,6 +42,7 @@ from lake_assets.settings.schema import Settings
 from lake_assets.settings.upkeep import MaintenanceSettings
 from lake_assets.spark.lake_context import LakeContext, open_lake
 from lake_assets.state.files import maintenance_turn, turn_if_free
+from lake_assets.storage.open_store import lake_of
 from lake_assets.streams.noted_changes import REDO_TURN, noted_texts
 
 _JOINED = {Layer.BRONZE, Layer.SILVER, Layer.QUARANTINE, Layer.LOG}
@@ -86,6 +87,9 @@ def maintain(
 def _maintain(
     settings: Settings, feed: Feed, keys: Sequence[str] | None, *, dry_run: bool
 ) -> list[TableUpkeep]:
+    if dry_run and not tables_of(lake_of(settings), feed):  # nothing is made of no lake, either
+        ensure_known(feed, keys_found(lake_of(settings), feed), keys or ())
+        return []
     with (
         open_lake(settings) as context,
         turn_if_free(settings.state_dir, maintenance_turn(feed.feed)) as is_ours,

@@ -1,9 +1,16 @@
 """What the declared nouns are made of: a frozen base, and the names that may become tables."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 
 from lake_assets.model.tables import is_key_name
 
@@ -39,6 +46,11 @@ KeyName = Annotated[
 ]
 
 
+def _kinds(annotation: Any) -> set[Any]:  # noqa: ANN401 - annotations have no type of their own
+    """The types that a field takes, itself and those within."""
+    return {annotation}.union(*map(_kinds, get_args(annotation)))
+
+
 class Noun(BaseModel):
     """Frozen, and without fields that nobody declared."""
 
@@ -47,3 +59,14 @@ class Noun(BaseModel):
         extra="forbid",
         hide_input_in_errors=True,  # a secret may be in it, and Dagster shows errors' causes
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - any
+        """Python takes `true` for 1; who writes it means something else."""
+        if isinstance(value, bool) and info.field_name is not None:
+            kinds = _kinds(cls.model_fields[info.field_name].annotation)
+            if bool not in kinds and kinds & {int, float}:
+                message = f"is {str(value).lower()}, and no number: write one, such as 3"
+                raise ValueError(message)
+        return value

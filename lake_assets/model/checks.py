@@ -25,6 +25,17 @@ _MONTHS = re.compile(r"\s*[\d.]+\s*M\s*")
 """What others read as months, and we would as minutes."""
 
 
+_STEP = "write a number and a unit, as 30s, 15m, 1h or 2d"
+
+
+def _shown(value: object) -> str:
+    """What stands there in place of a time span, in words of YAML."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return repr(value)
+    kinds = {bool: str(value).lower(), dict: "a mapping", list: "a list", type(None): "nothing"}
+    return kinds.get(type(value), "what stands there")
+
+
 def duration(value: object) -> timedelta:
     """A time span above zero, of `30s`, `15m`, `1h` or `2d`; raises a ValueError for others."""
     seconds = 0.0
@@ -40,12 +51,12 @@ def duration(value: object) -> timedelta:
         except InvalidTimespan:
             seconds = 0.0
     if seconds <= 0:
-        message = f"{value!r} is no duration: write a number and a unit, as 30s, 15m, 1h or 2d"
+        message = f"{_shown(value)} is no duration: {_STEP}"
         raise ValueError(message)
     try:
         return timedelta(seconds=seconds)
     except OverflowError as problem:
-        message = f"{value!r} is longer than any time"
+        message = f"{value!r} is longer than any time: {_STEP}"
         raise ValueError(message) from problem
 
 

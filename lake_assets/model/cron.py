@@ -23,13 +23,17 @@ def complaint(expression: str) -> str | None:
     """What is wrong with a cron expression, or None."""
     words = expression.split()
     if len(words) != len(_FIELDS):
-        return f"{expression!r} has {len(words)} fields, not 5 (minute hour day month weekday)"
+        count = f"{expression!r} has {len(words)} fields"
+        return f"{count}, not 5 (minute hour day month weekday): {_LIKE}"
     for word, (name, least, most) in zip(words, _FIELDS, strict=True):
         if not all(_fits(part, least, most) for part in word.split(",")):
             return f"{word!r} in {expression!r} is no {name}: use *, {least}-{most}, lists or */n"
     if next_tick(expression, _ANY_DAY) is None:
         return f"{expression!r} never comes: no month has that day"
     return None
+
+
+_LIKE = "write it like '*/15 * * * *'"
 
 
 def setting_complaint(expression: str) -> str | None:

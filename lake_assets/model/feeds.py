@@ -239,7 +239,7 @@ class Feed(Fresh, Routed, LaidOut, Scheduled, SelectedByKey):
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
         refuse_twins("expectations", [e.name for e in self.expectations])
-        refuse_twins("gold", [v.name for v in self.gold])
+        refuse_twins("views", [v.name for v in self.gold])
         ensure_sinks_fit(self.sinks, self.source, self.gold, key_column=self.view_key_column)
         without = self.layers_without_tables
         ensure_grants_fit(self.grants, None if self.creates_keys else self.keys, without)

@@ -12,6 +12,7 @@ from lake_assets.model.file_places import PlacePath, is_bucket, refuse_archive, 
 from lake_assets.model.one_source import OneSource
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.rest import Secret
+from lake_assets.model.unique_names import both
 
 LISTING = "files"
 """The one source that all files of a feed are: its name, in each row's origin."""
@@ -142,7 +143,7 @@ class FilesSource(OneSource):
             )
             raise ValueError(message)
         if self.archive and self.delete:
-            message = "give `archive` or `delete`"
+            message = f"{both(['archive', 'delete'])}give `archive` or `delete`"
             raise ValueError(message)
         if self.archive:
             refuse_archive(self.path, self.archive, is_deep=self.is_deep)

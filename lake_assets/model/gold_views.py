@@ -162,7 +162,9 @@ class GoldView(Noun):
     @model_validator(mode="after")
     def _is_computed_one_way(self) -> Self:
         if self.sql is not None and (self.keys or self.measures):
-            message = "give keys and measures, or sql, not both"
+            message = (
+                "keys or measures are given, and sql: give keys and measures, or sql, not both"
+            )
             raise ValueError(message)
         if self.keyed is not None:
             if self.sql is not None or self.keys or self.measures or self.windows:

@@ -11,6 +11,7 @@ from lake_assets.model.checks import Duration
 from lake_assets.model.one_source import OneSource
 from lake_assets.model.origins import OriginColumns
 from lake_assets.model.rest import Secret
+from lake_assets.model.unique_names import both
 
 _ADDRESS = re.compile(r"https?://[^\s/@:]+(?::\d{1,5})?/?")
 
@@ -91,7 +92,7 @@ class KinesisSource(OneSource):
     @model_validator(mode="after")
     def _one_says_who_reads(self) -> Self:
         if self.profile is not None and self.access_key is not None:
-            message = "give either `profile` or `access_key`"
+            message = f"{both(['profile', 'access_key'])}give either `profile` or `access_key`"
             raise ValueError(message)
         return self
 

@@ -13,6 +13,7 @@ from lake_assets.model.ddl import Column, columns_of_ddl
 from lake_assets.model.misfits import OnMismatch, OnUnknown, refuse_taken
 from lake_assets.model.protobuf_payload import ProtobufPayload
 from lake_assets.model.subjects import OfSubjects, Subjects, one_subject
+from lake_assets.model.unique_names import both
 from lake_assets.model.wrapped import WrappedIn, joined_columns, refuse_unreadable
 
 
@@ -72,11 +73,17 @@ class JsonPayload(OfSubjects):
     def _has_one_way_to_columns(self) -> Self:
         message = ""
         if self.infer and self.ddl:
-            message = "give `schema` or `infer: true`; columns of known types are its `hints`"
+            message = (
+                "`schema` and `infer: true` are given: give `schema` or `infer: true`; columns of "
+                "known types are its `hints`"
+            )
         elif not self.infer and self.hints:
             message = "`hints` go with `infer: true`; without it columns are the `schema`"
         elif self.has_subject and (self.ddl or self.infer):
-            message = "give `subject`, `schema` or `infer: true`: columns come from one of them"
+            message = (
+                "a subject is given, and other columns: give `subject`, `schema` or `infer: true`: "
+                "columns come from one of them"
+            )
         elif self.has_subject and self.on_unknown is OnUnknown.ADD_COLUMNS:
             message = "with a `subject`, columns are those of its schemas: on_unknown adds none"
         elif not self.infer and not self.ddl and not self.has_subject:
@@ -128,7 +135,9 @@ class OneFormat(Noun):
     @model_validator(mode="after")
     def _has_one_format(self) -> Self:
         if len(self._given) != 1:
-            message = f"give exactly one of {', '.join(sorted(_FORMATS))}"
+            message = (
+                f"{both(sorted(self._given))}give exactly one of {', '.join(sorted(_FORMATS))}"
+            )
             raise ValueError(message)
         return self
 

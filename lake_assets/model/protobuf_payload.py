@@ -35,7 +35,7 @@ class ProtobufPayload(OfSubjects):
     def _takes_one_message_of_one_subject(self) -> Self:
         message = ""
         if self.file is not None and self.has_subject:
-            message = "give `file`, or a `subject` of a registry"
+            message = "`file` and a subject of a registry are given: give one of the two"
         elif self.file is not None and self.message is None:
             message = "`file` goes with `message`, the full name of the type that the files have"
         elif self.file is None and not self.has_subject:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 from lake_assets.model.routes import Route, TableColumns, Unknown
 from lake_assets.model.tables import Layer
 from lake_assets.model.transforms import generators_in
+from lake_assets.model.unique_names import both
 from lake_assets.model.without_silver import Silver, ensure_has_what_sinks_read
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Routed:
         """
         ensure_has_what_sinks_read(self.silver, self._given, self.sinks, self.payload)
         if self.route is not None and self.routes:
-            message = "give either `route` or `routes`"
+            message = f"{both(['route', 'routes'])}give either `route` or `routes`"
             raise ValueError(message)
         if any(route.message for route in self.all_routes) and not self.payload.has_messages:
             whose = "values" if self.payload.wrapped is None else "wrapped messages"

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from lake_assets.model.base import KeyName, Noun
+from lake_assets.model.unique_names import both
 
 KEY_TYPES = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "date")
 """Types whose values make keys, as Spark SQL names them: each value has one text."""
@@ -84,9 +85,10 @@ class Route(Noun):
 
     @model_validator(mode="after")
     def _reads_one_thing(self) -> Self:
-        given = [self.column, self.sql, self.header, self.topic or None, self.message or None]
-        if sum(one is not None for one in given) != 1:
-            message = "give one of column, sql, header, topic and message"
+        fields = ("column", "sql", "header", "topic", "message")
+        given = [name for name in fields if getattr(self, name) not in {None, False}]
+        if len(given) != 1:
+            message = f"{both(given)}give one of column, sql, header, topic and message"
             raise ValueError(message)
         return self
 

@@ -17,8 +17,9 @@ from lake_assets.model.kinesis_source import KinesisSource
 from lake_assets.model.origins import FEED, SCHEMA_ID, NamedSource, OriginColumns
 from lake_assets.model.postgres_source import PostgresSource
 from lake_assets.model.tables import TableRef, files_of, landed_of
+from lake_assets.model.topic_offsets import ensure_offsets
 from lake_assets.model.topic_pattern import topic_name, topic_pattern
-from lake_assets.model.unique_names import refuse_twins
+from lake_assets.model.unique_names import both, refuse_twins
 
 OnGap: TypeAlias = Literal["stop", "record"]
 """What is done about rows that a source has no more: the feed stops, or they are passed over and
@@ -108,7 +109,8 @@ class KafkaSource(Noun):
     @model_validator(mode="after")
     def _names_topics_one_way(self) -> Self:
         if (self.topic is None) == (self.topics is None):
-            message = "give either `topic` or `topics`"
+            given = [] if self.topic is None else ["topic", "topics"]
+            message = f"{both(given)}give either `topic` or `topics`"
             raise ValueError(message)
         if isinstance(self.topics, str):
             topic_pattern(self.topics)
@@ -128,6 +130,7 @@ class KafkaSource(Noun):
         if self.topic is not None and is_by_name:
             message = "starting_offsets: of one topic, name no topic: `{0: 1200}`"
             raise ValueError(message)
+        ensure_offsets(starts)
         strange = sorted(str(key) for key in starts if is_by_name and not self.reads(str(key)))
         if strange:
             message = f"starting_offsets: {strange[0]!r} is none of its topics"
@@ -212,8 +215,10 @@ class Source(Noun):
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> Self:
-        if sum(getattr(self, kind) is not None for kind in type(self).model_fields) != 1:
-            message = "give exactly one of `kafka`, `files`, `delta`, `postgres`, `kinesis`"
+        given = [kind for kind in type(self).model_fields if getattr(self, kind) is not None]
+        if len(given) != 1:
+            one = "give exactly one of `kafka`, `files`, `delta`, `postgres`, `kinesis`"
+            message = f"{both(given)}{one}"
             raise ValueError(message)
         return self
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
-from lake_assets.model.unique_names import refuse_twins
+from lake_assets.model.unique_names import both, refuse_twins
 
 _SHOWN = 3
 """Names that are told of many, where each row of quarantine tells them."""
@@ -58,7 +58,7 @@ class OfSubjects(Noun):
     @model_validator(mode="after")
     def _names_subjects_one_way(self) -> Self:
         if self.subject and self.subjects is not None:
-            message = "give either `subject` or `subjects`"
+            message = f"{both(['subject', 'subjects'])}give either `subject` or `subjects`"
             raise ValueError(message)
         if isinstance(self.subjects, str):
             _ensure_pattern(self.subjects)

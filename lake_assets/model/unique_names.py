@@ -1,4 +1,6 @@
-"""Names that must not be given twice."""
+"""Names that must not be given twice, and fields of which only one may be given."""
+
+from collections.abc import Sequence
 
 
 def refuse_twins(kind: str, names: list[str]) -> None:
@@ -7,3 +9,8 @@ def refuse_twins(kind: str, names: list[str]) -> None:
     if twice:
         message = f"two {kind} are called {', '.join(twice)}"
         raise ValueError(message)
+
+
+def both(given: Sequence[str]) -> str:
+    """That several of some fields are given, for what tells to give one; empty of fewer."""
+    return f"{' and '.join(f'`{name}`' for name in given)} are given: " if len(given) > 1 else ""

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import errno
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
@@ -28,6 +29,9 @@ _SHOWN = 80
 """Characters of such a name that an error shows."""
 
 _NEXT_STEP = "Register a corrected version"
+
+_LOGGED = re.compile(r"WARNING: All log messages|[IW]\d{4} ")
+"""Lines that protoc writes of itself and not of the schema."""
 
 
 def root_beside(imports: Collection[str]) -> str:
@@ -113,6 +117,9 @@ def _run(thing: str, folder: Path, ready: FileDescriptorSet, root: str) -> bytes
         fact = f"took protoc more than {_TIMEOUT_S:.0f} s"
         raise RegistryError(thing, fact, "Look what keeps the machine busy") from problem
     if run.returncode:
-        complaint = "; ".join(line for line in run.stderr.strip().splitlines() if line)
+        told = run.stderr.replace(f"{source}/", "").splitlines()
+        lines = [line for line in told if line.strip()]
+        # Beside its complaint, the compiler logs.
+        complaint = "; ".join([line for line in lines if not _LOGGED.match(line)] or lines)
         raise SchemaUnusableError(thing, f"does not compile ({complaint})", _NEXT_STEP)
     return output.read_bytes()

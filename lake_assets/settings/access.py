@@ -3,6 +3,7 @@
 Nothing that was given is repeated: it may be a secret in the wrong place.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -74,6 +75,24 @@ def registry_complaint(urls: str) -> str | None:
         return "has a query or a fragment: a registry's address ends with its path"
     complaints = (web_complaint(url.strip()) for url in urls.split(","))
     return next((complaint for complaint in complaints if complaint), None)
+
+
+_BROKER = re.compile(
+    r"(?:(?:PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/,@\[\]]+):(\d{1,5})"
+)
+
+
+def brokers_complaint(servers: str) -> str | None:
+    """What is wrong with the addresses of brokers, or None; both clients read those that fit."""
+    if "@" in servers:
+        return "has an @, and is shown: give a login in LAKE_ASSETS_KAFKA_OPTIONS"
+    found = [_BROKER.fullmatch(one.strip()) for one in servers.split(",")]
+    if all(one is not None and 0 < int(one[1]) <= _MOST_PORT for one in found):
+        return None
+    return "is no list of brokers: write host:port, or host:port,host:port"
+
+
+_MOST_PORT = 65_535
 
 
 def kafka_complaint(options: Mapping[str, str]) -> str | None:

@@ -56,10 +56,20 @@ def complaints_of(
         place = [str(part) for part in error["loc"][:2]]
         variable = prefix + "_".join(place).upper()
         shown = "" if _is_secret(model, place) else _shown(error["input"])
-        fact = _fact(error["type"], error["msg"], error.get("ctx", {}))
+        fact, step = _parted(_fact(error["type"], error["msg"], error.get("ctx", {})))
         words = fact if not shown or shown in fact else f"{fact}, and is {shown}"
-        found.setdefault(variable, SettingsError(variable, words, "Correct or unset it"))
+        found.setdefault(variable, SettingsError(variable, words, step))
     return list(found.values())
+
+
+_STEP = re.compile(r"(?P<fact>.+?)(?:: |; )(?P<step>(?:write|give|use|set|trust|let|name) .+)")
+
+
+def _parted(told: str) -> tuple[str, str]:
+    """A fact, and what to do: what the words say of it, or else that it is to be corrected."""
+    if (found := _STEP.fullmatch(told)) is None:
+        return told, "Correct or unset it"
+    return found["fact"], found["step"][0].upper() + found["step"][1:]
 
 
 def _fact(kind: str, message: str, context: Mapping[str, Any]) -> str:

@@ -55,6 +55,7 @@ def load_settings(
     feeds: Path | None = None,
     is_temporary: bool = False,
     over: Mapping[str, Mapping[str, object]] | None = None,
+    with_unknown: bool = False,
 ) -> Settings:
     """Read settings from the environment; arguments win. Paths come back absolute.
 
@@ -65,6 +66,7 @@ def load_settings(
         is_temporary: whether the lake is nobody's before and after, so that its state lies in it,
             and not where that of another lake is.
         over: by group, fields that go before the environment's.
+        with_unknown: whether an error tells of unknown variables, too.
 
     Raises:
         SettingsError: values do not fit; it tells of all of them.
@@ -77,7 +79,7 @@ def load_settings(
         values[group] = {**values.get(group, {}), **fields}
     settings, errors = _validated(values, options, given.errors)
     if settings is None:
-        raise together(errors)
+        raise together([*errors, *(unknown_variables() if with_unknown else ())])
     ensure_apart(settings)
     return settings
 
@@ -90,7 +92,9 @@ def _validated(
     try:
         settings = Settings.model_validate(values)
     except ValidationError as problem:
-        return None, [*found, *complaints_of(problem, Settings, PREFIX)]
+        told = {one.thing.removesuffix("_FILE").removesuffix("_COMMAND") for one in errors}
+        others = complaints_of(problem, Settings, PREFIX)
+        return None, [*found, *(one for one in others if one.thing not in told)]
     fields = {name: getattr(settings, name) for name in Settings.model_fields}
     for name in ("home", "lake", "state", "feeds"):
         if fields[name] is not None:

@@ -9,7 +9,12 @@ from humanfriendly import InvalidSize, parse_size
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from lake_assets.model.endpoints import RegistryAccess
-from lake_assets.settings.access import access_complaint, kafka_complaint, without_login
+from lake_assets.settings.access import (
+    access_complaint,
+    brokers_complaint,
+    kafka_complaint,
+    without_login,
+)
 from lake_assets.settings.alerts import AlertSettings
 from lake_assets.settings.catalog import CatalogSettings
 from lake_assets.settings.erasure import ErasureSettings
@@ -43,9 +48,8 @@ class KafkaSettings(Group):
 
     @field_validator("bootstrap_servers")
     @classmethod
-    def _has_no_login(cls, value: str | None) -> str | None:
-        told = "has an @, and is shown: give a login in LAKE_ASSETS_KAFKA_OPTIONS"
-        refuse(told if value and "@" in value else None)
+    def _are_brokers(cls, value: str | None) -> str | None:
+        refuse(brokers_complaint(value) if value else None)
         return value
 
     @field_validator("options")
@@ -101,7 +105,7 @@ class RegistrySettings(RelatedGroup):
 class StreamSettings(Group):
     """The two long-running queries: ingest (source to bronze) and demux (bronze to silver)."""
 
-    trigger_s: float = Field(default=1.0, ge=0)
+    trigger_s: float = Field(default=1.0, ge=0, le=3_600)
     """Seconds between micro-batches of ingest, for feeds without a `trigger` of their own; demux
     follows as soon as rows are in bronze. Lower costs more commits, higher more latency."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake_assets.errors import FeedError, LakeError, RegistryError
+from lake_assets.errors import FeedError, LakeError, RegistryError, SchemaUnusableError
 from lake_assets.feeds.functions import find_function
 from lake_assets.formats.base import PayloadFormat, Surroundings
 from lake_assets.formats.catalog import format_of
@@ -27,6 +27,16 @@ from lake_assets.sources.files.written_schemas import written_schemas
 from lake_assets.storage.open_store import lake_of
 from lake_assets.validation.known_columns import UNKNOWN, Columns
 from lake_assets.validation.select_items import names_selected
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotKnown:
+    """Why a feed's columns could not be told."""
+
+    why: str
+    next_step: str
+    is_wrong: bool = False
+    """Whether no more than a correction of the feed or of its schema would help."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,8 +61,8 @@ class FeedColumns:
     schema: pa.Schema | None = None
     """The decoded ones as Spark gets them; None where they are not known."""
 
-    unknown: str = ""
-    """Why they could not be told; empty if they could."""
+    unknown: NotKnown | None = None
+    """Why they could not be told; None if they could."""
 
 
 def columns_of(settings: Settings, endpoints: Endpoints | None, feed: Feed) -> FeedColumns:
@@ -81,10 +91,10 @@ def columns_of(settings: Settings, endpoints: Endpoints | None, feed: Feed) -> F
 
 def _decoded(
     settings: Settings, endpoints: Endpoints | None, feed: Feed
-) -> tuple[pa.Schema | None, str]:
+) -> tuple[pa.Schema | None, NotKnown | None]:
     """The decoded columns, or why they are not known."""
     if feed.payload.infers and not feed.payload.own_columns:
-        return None, ""
+        return None, None
     needs_registry = feed.payload.needs_registry
     surroundings = Surroundings(
         registry=endpoints.registry if endpoints else _NOBODY,
@@ -98,16 +108,26 @@ def _decoded(
             found = TransformingFormat(feed, found, find_function(feed.transform))
         decoder = found.plan(found.newest(), pa.schema([]), ())
     except (RegistryError, LakeError) as problem:
-        is_away = needs_registry and endpoints is None
-        why = "no registry runs here, and nothing is kept of its answers" if is_away else ""
-        return None, why or f"{problem.thing} {problem.fact}"
+        if needs_registry and endpoints is None:
+            why = "no registry runs here, and nothing is kept of its answers"
+            return None, NotKnown(why=why, next_step=_START)
+        return None, NotKnown(
+            why=f"{problem.thing} {problem.fact}",
+            next_step=problem.next_step or _START,
+            is_wrong=isinstance(problem, SchemaUnusableError),
+        )
     except FeedError as problem:
-        return None, f"{problem.thing}: {problem.fact}"
+        why = f"{problem.thing}: {problem.fact}"
+        return None, NotKnown(why=why, next_step=problem.next_step, is_wrong=True)
     names = [*decoder.columns, *decoder.unused]
     if not names and feed.payload.brings_schemas:
-        return None, "no file has brought a schema yet"
+        step = "Run this again once the feed has read a file"
+        return None, NotKnown(why="no file has brought a schema yet", next_step=step)
     tombstone = [pa.field(TOMBSTONE, pa.bool_())] if tombstone_columns(feed.gold) else []
-    return pa.schema([*names, *tombstone]).remove_metadata(), ""
+    return pa.schema([*names, *tombstone]).remove_metadata(), None
+
+
+_START = "Start what is missing (`lake-assets services up`), and run this again"
 
 
 _NOBODY = "http://127.0.0.1:9"

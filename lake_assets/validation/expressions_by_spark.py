@@ -63,7 +63,23 @@ def single(frame: DataFrame, text: Text) -> Problem | None:
         kind = frame.select(F.expr(f"({text.sql}\n)")).schema[0].dataType.simpleString()
     except PySparkException as problem:
         return problem_of(text, fault_of(problem, text.sql, behind=1))
+    if not _is_of_a_row(frame, text.sql):
+        fact = (
+            "needs more than its own row (a subquery, an aggregate or a window), or makes several"
+        )
+        is_condition = text.kind is Kind.CONDITION
+        step = "Judge each row by" if is_condition else "Compute it from"
+        return Problem(text.loc, fact, f"{step} its own columns")
     if text.kind is Kind.CONDITION and kind != "boolean":
         fact = f"is of type {kind}, and no condition"
         return Problem(text.loc, fact, "Compare it with something: player <> ''")
     return None
+
+
+def _is_of_a_row(frame: DataFrame, sql: str) -> bool:
+    """Whether an expression that compiles is one of a row: Spark filters rows by no others."""
+    try:
+        frame.where(F.expr(f"({sql}\n)").isNotNull()).schema  # noqa: B018 - which compiles it
+    except PySparkException:
+        return False
+    return True

@@ -60,9 +60,15 @@ def _nowhere(
     name = read.path[0].lower()
     names: list[str] = []
     around: Scope | None = scope
+    made_of: Scope | None = None
     while around is not None:
         if _has_laterals(around):
             return None
+        if made_of is not None and (made_of.is_cte or made_of.is_derived_table):
+            # Tables of the query around are made of this one, and none of its own.
+            made_of, around = around, around.parent
+            continue
+        made_of = around
         sources = {alias.lower(): one for alias, one in around.sources.items()}
         if len(read.path) > 1 and name in sources:
             columns = _columns_of(sources[name], known, tables)

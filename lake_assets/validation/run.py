@@ -11,7 +11,7 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.settings.schema import Settings
-from lake_assets.validation.columns import FeedColumns, columns_of
+from lake_assets.validation.columns import FeedColumns, NotKnown, columns_of
 from lake_assets.validation.known_columns import UNKNOWN, Columns
 from lake_assets.validation.quick import Known, Problem, judge
 from lake_assets.validation.texts import Declared
@@ -158,10 +158,13 @@ def _found(file: FeedFile, problem: Problem) -> Found:
     return Found(error=problem_at(str(file.path), place, fact, step))
 
 
-def _unchecked(file: FeedFile, why: str) -> Found:
-    fact = f"payload: columns could not be checked against the schema, because {why}"
-    step = "Start what is missing (`lake-assets services up`), and run this again"
-    return Found(error=file.problem(("payload",), fact, step), is_warning=True)
+def _unchecked(file: FeedFile, unknown: NotKnown) -> Found:
+    field = "transform" if unknown.why.startswith("transform ") else "payload"
+    if unknown.is_wrong:
+        error = file.problem((field,), f"{field}: {unknown.why}", unknown.next_step)
+        return Found(error=error)
+    fact = f"payload: columns could not be checked against the schema, because {unknown.why}"
+    return Found(error=file.problem(("payload",), fact, unknown.next_step), is_warning=True)
 
 
 def _place(found: Found) -> tuple[str, int, int, bool]:

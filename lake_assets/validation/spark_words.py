@@ -34,6 +34,9 @@ def fault_of(problem: PySparkException, sql: str, behind: int = 0) -> Fault:
         name = said.get("routineName", "").replace("`", "")
         step = "Use one of Spark's built-in functions"
         return Fault(start, end, f"there is no function `{name}`", step)
+    if condition.startswith("UNBOUND_SQL_PARAMETER"):
+        fact = "has a parameter (`:name` or `?`), which nobody gives a value"
+        return Fault(start, end, fact, "Write the value itself")
     if isinstance(problem, ParseException) and said.get("error"):
         hint = said.get("hint", "")
         return Fault(start, end, f"does not parse at {said['error']}{hint}", "Correct it there")

@@ -62,5 +62,6 @@ def test_a_login_among_brokers_is_refused_and_not_shown(settings, monkeypatch):
     done = sparkless_here(settings, "config", "show", "--json")
     assert done.returncode == 1
     (problem,) = answer_of(done)["problems"]
-    assert problem["fact"].startswith("has an @, and is shown: give a login in LAKE_ASSETS_KAFKA_")
+    assert problem["fact"] == "has an @, and is shown"
+    assert problem["next_step"] == "Give a login in LAKE_ASSETS_KAFKA_OPTIONS"
     assert "hush" not in done.stdout + done.stderr

@@ -58,3 +58,10 @@ def test_what_is_not_to_be_done_is_said_and_nothing_is_noted(erase, settings, wo
     assert code == (2 if "an erasure: is of" in err else 1)
     assert complaint in err
     assert not (settings.lake_dir / "_erasures" / "ledger.json").exists()
+
+
+def test_a_dry_run_makes_no_lake(settings):
+    asked = ("--column", "gamer_id", "--value", "ann", "--dry-run", "--json")
+    done = sparkless_here(settings, "erase", *asked)
+    assert json.loads(done.stdout.splitlines()[-1])["result"] == {"is_dry_run": True, "rows": {}}
+    assert not settings.lake_dir.exists()

@@ -166,3 +166,15 @@ def test_ctrl_c_while_settings_are_read_is_no_trace(monkeypatch, capsys):
         run_app(typer.Typer())
     assert caught.value.code == 130
     assert json.loads(capsys.readouterr().out)["problems"][0]["fact"] == "was interrupted (Ctrl-C)"
+
+
+def test_a_file_that_the_system_refuses_is_one_line_and_no_trace(settings):
+    (settings.state_dir / "heartbeat.json").mkdir(parents=True)
+    done = sparkless_here(settings, "status", "--json")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {settings.state_dir / 'heartbeat.json'}: cannot be read or")
+    (problem,) = answer_of(done)["problems"]
+    assert problem["what"] == str(settings.state_dir / "heartbeat.json")
+    shown = sparkless_here(settings, "status", "--verbose")
+    assert (shown.returncode, "Traceback" in shown.stderr) == (1, True)

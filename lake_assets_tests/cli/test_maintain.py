@@ -44,3 +44,9 @@ def test_an_unknown_key_is_refused(settings):
     done = sparkless_here(settings, "maintain", "--key", "nope")
     assert done.returncode == 1
     assert done.stderr.startswith("error: feed 'games': has no key 'nope'")
+
+
+def test_a_dry_run_makes_no_lake(settings):
+    done = sparkless_here(settings, "maintain", "--dry-run", "--json")
+    assert result_of(done) == []
+    assert not settings.lake_dir.exists()

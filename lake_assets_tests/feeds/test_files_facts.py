@@ -128,7 +128,7 @@ def test_a_declared_schema_of_messages_goes_with_files_alone(tmp_path):
         ("{protobuf: {file: /beat.proto}}", "`file` goes with `message`"),
         (
             "{protobuf: {file: /beat.proto, message: Beat, subject: x}}",
-            "give `file`, or a `subject`",
+            "`file` and a subject of a registry are given",
         ),
         ("{protobuf: {}}", "give `subject`, or `subjects`"),
     ):

@@ -348,7 +348,7 @@ def test_a_feed_of_json_declares_its_schema(tmp_path):
         (
             "payload:\n",
             "payload:\n  protobuf: {subject: s}\n",
-            "line 3: payload: give exactly one of avro, csv, json, protobuf",
+            "line 5: payload: `json` and `protobuf` are given: give exactly one of avro",
         ),
     ],
 )
@@ -513,7 +513,11 @@ AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}
     ("right", "wrong", "problem"),
     [
         ("{subject: t-value}", "{}", "line 3: payload.avro: give `subject`, or `subjects`"),
-        ("subject: t-value", "subject: a, subjects: [b]", "line 3: payload.avro: give either"),
+        (
+            "subject: t-value",
+            "subject: a, subjects: [b]",
+            "`subject` and `subjects` are given: give either",
+        ),
         ("subject: t-value", "subjects: '('", "line 3: payload.avro: subjects: '(' is no regular"),
         ("subject: t-value", "subjects: [a, a]", "line 3: payload.avro: two subjects are called a"),
         ("subject: t-value", "subjet: x", "subjet is no field; did you mean 'subject'?"),

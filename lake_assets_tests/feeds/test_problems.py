@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lake_assets import feeds as shipped
 from lake_assets.errors import FeedError
 from lake_assets.feeds.load import load_feeds
-from lake_assets.feeds.problems import FeedsError, each_of
+from lake_assets.feeds.problems import FeedsError, each_of, problem_at
 
 SHIPPED = [path.read_text() for path in sorted(Path(shipped.__file__).parent.glob("*.yaml"))]
 
@@ -90,3 +90,17 @@ def test_several_problems_are_one_error_with_a_line_each():
     assert str(both) == "a: b. C\nd: e. F"
     assert each_of(both) == (first, second)
     assert each_of(first) == (first,)
+
+
+def test_what_a_file_says_is_told_without_logins_and_in_one_line():
+    found = problem_at("f", None, "'s3://me:secret@b/x' is\n\x1b[31mred", "Write 'a://u:p@h'", "")
+    assert (found.fact, found.next_step) == (
+        "'s3://…@b/x' is\\n\\x1b[31mred",
+        "Write 'a://…@h'",
+    )
+    assert "secret" not in str(found)
+
+
+def test_a_sentence_is_told_likewise_and_long_words_by_their_beginning():
+    found = problem_at("f", None, "x", "y", f"'{'z' * 500}' at http://me:secret@h is no name")
+    assert str(found) == f"f: '{'z' * 60}…' at http://…@h is no name"

@@ -75,3 +75,24 @@ def test_several_names_that_are_none_are_told_at_once(tmp_path):
     with pytest.raises(FeedError) as caught:
         load_feeds(tmp_path)
     assert [one.line for one in each_of(caught.value)] == [4, 5, 6]
+
+
+def test_utf_16_without_its_mark_is_told_as_such(tmp_path):
+    (tmp_path / "f.yaml").write_bytes(HEAD.encode("utf-16-le"))
+    with pytest.raises(
+        FeedError, match=r"f\.yaml, line 1: is not text in UTF-8: it looks like UTF"
+    ):
+        load_feeds(tmp_path)
+
+
+def test_a_name_that_is_missing_is_told(tmp_path):
+    (tmp_path / "f.yaml").write_text(f"{HEAD}? \n: a\n")
+    with pytest.raises(FeedError, match=r"line 4: a name is missing\. Write a name before the"):
+        load_feeds(tmp_path)
+
+
+def test_what_is_nested_too_deep_has_its_place(tmp_path):
+    (tmp_path / "f.yaml").write_text(f"{HEAD}where: {'[' * 150}{']' * 150}\n")
+    with pytest.raises(FeedError, match="line 4: is nested too deep") as caught:
+        load_feeds(tmp_path)
+    assert (caught.value.file, caught.value.line) == (str(tmp_path / "f.yaml"), 4)

@@ -53,6 +53,11 @@ def test_a_broken_schema_is_refused_with_protocs_complaint():
         compile_files("v", {ROOT: 'syntax = "proto3"; message event { strin a = 1; }'})
 
 
+def test_the_compilers_own_log_and_folder_are_no_complaint():
+    with pytest.raises(RegistryError, match=r"does not compile \(feed\.proto:1:1: Expected top"):
+        compile_files("v", {ROOT: "this is no schema"})
+
+
 def test_a_missing_import_is_refused():
     with pytest.raises(RegistryError, match=r"x/d\.proto"):
         compile_files("v", {ROOT: EVENT})

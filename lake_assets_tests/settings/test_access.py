@@ -3,6 +3,7 @@ from pydantic import SecretStr, ValidationError
 
 from lake_assets.settings.access import (
     access_complaint,
+    brokers_complaint,
     kafka_complaint,
     registry_complaint,
     split_login,
@@ -24,6 +25,23 @@ from lake_assets.settings.schema import RegistrySettings
 )
 def test_a_login_is_taken_out_of_an_address(url, found):
     assert split_login(url) == found
+
+
+@pytest.mark.parametrize(
+    "servers", ["h:9092", "a.b-c:1, d:65535", "[::1]:9092", "SASL_SSL://h:9092", "10.0.0.1:9092"]
+)
+def test_addresses_of_brokers_are_fine(servers):
+    assert brokers_complaint(servers) is None
+
+
+@pytest.mark.parametrize(
+    "servers", ["h", "http://h:9092", "h:0", "h:65536", "h:x", ":1", "a:1,", "a:1 b:2", "h:1/x"]
+)
+def test_what_is_no_list_of_brokers_is_refused(servers):
+    assert (
+        brokers_complaint(servers)
+        == "is no list of brokers: write host:port, or host:port,host:port"
+    )
 
 
 @pytest.mark.parametrize("url", ["http://h", "https://h:8081/apis/v7", "http://a,http://b:1"])

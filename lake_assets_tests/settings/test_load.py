@@ -375,7 +375,7 @@ def test_all_that_is_wrong_is_told_at_once_with_the_values(monkeypatch):
     assert "is no whole number, and is '1.5'" in lines["FANOUT_COMMIT_THREADS"]
     assert "is neither true nor false, and is 'perhaps'" in lines["METRICS_SERVE"]
     assert "must be 'text' or 'json', and is 'xml'" in lines["LOG_FORMAT"]
-    assert "is no size: write 64m or 1g, and is 'lots'" in lines["STREAM_MAX_BYTES_PER_BATCH"]
+    assert "is no size, and is 'lots'. Write 64m or 1g" in lines["STREAM_MAX_BYTES_PER_BATCH"]
     assert "is too little: Spark starts with 450m or more" in lines["SPARK_DRIVER_MEMORY"]
     assert "is JSON, and not an object of texts" in lines["KAFKA_OPTIONS"]
     assert "is no JSON, and an object is needed" in lines["STORAGE_OPTIONS"]
@@ -464,3 +464,23 @@ def test_a_schedule_that_is_no_cron_expression_is_refused(monkeypatch, group):
     monkeypatch.setenv(f"LAKE_ASSETS_{group}", "61 * * * *")
     with pytest.raises(SettingsError, match=f"{group}: '61 .*' is no cron expression"):
         load_settings()
+
+
+def test_what_follows_from_a_secret_that_cannot_be_had_is_not_told_besides(monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_REGISTRY_USER", "me")
+    monkeypatch.setenv("LAKE_ASSETS_REGISTRY_PASSWORD_FILE", "/no/such/file")
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith("LAKE_ASSETS_REGISTRY_PASSWORD_FILE: names a file that cannot be read")
+
+
+def test_unknown_variables_are_told_beside_wrong_ones_where_that_is_asked(monkeypatch):
+    monkeypatch.setenv("LAKE_ASSETS_STREAM_TRIGGER_S", "-1")
+    monkeypatch.setenv("LAKE_ASSETS_STREAM_TRIGER_S", "1")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(with_unknown=True)
+    assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == [
+        "LAKE_ASSETS_STREAM_TRIGGER_S",
+        "LAKE_ASSETS_STREAM_TRIGER_S",
+    ]

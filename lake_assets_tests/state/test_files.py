@@ -142,3 +142,8 @@ def test_a_folder_that_cannot_be_is_an_error(tmp_path, folder):
     (tmp_path / "file").write_text("")
     with pytest.raises(LakeError, match="cannot be written"):
         ensure_writable(tmp_path / folder)
+
+
+def test_a_state_folder_within_a_file_has_no_heartbeat(tmp_path):
+    (tmp_path / "file").touch()
+    assert read_heartbeat(tmp_path / "file" / "state") is None

@@ -35,6 +35,41 @@ sinks:
   - {name: s, from: silver, where: "score", select: {a: "size(score)"}, rest: {url: "https://h/x"}}
 """
 
+OF_MANY_ROWS = """gold:
+  - name: v
+    keys: {a: max(at), b: explode(items), c: row_number() over (order by score), d: player}
+    measures: {n: count(*)}
+  - name: w
+    keys: [player]
+    measures: {n: count(*)}
+    expectations: [{name: x, sql: "max(n) > 1"}, {name: y, sql: "n > :least"}]
+sinks:
+  - name: s
+    from: silver
+    where: count(*) > 1
+    select: {a: explode(items), b: sum(score), c: upper(player)}
+    rest: {url: "https://h/x"}
+"""
+
+
+def test_what_needs_other_rows_is_told_where_a_row_stands_alone(spark, tmp_path):
+    report = report_of(tmp_path, HEAD + OF_MANY_ROWS, second=partial(judge_by_spark, spark))
+    found = sorted(told(error).split(" ", 1)[1] for error in report.errors)
+    of_rows = "needs more than its own row (a subquery, an aggregate or a window), or makes several"
+    unbound = "has a parameter (`:name` or `?`), which nobody gives a value"
+    value, condition = "Compute it from its own columns", "Judge each row by its own columns"
+    assert found == [
+        f"gold[0].keys.a: {of_rows}. {value}",
+        f"gold[0].keys.b: {of_rows}. {value}",
+        f"gold[0].keys.c: {of_rows}. {value}",
+        f"gold[1].expectations[0].sql: {of_rows}. {condition}",
+        f"gold[1].expectations[1].sql: {unbound}. Write the value itself",
+        f"sinks[0].select.a: {of_rows}. {value}",
+        f"sinks[0].select.b: {of_rows}. {value}",
+        f"sinks[0].where: {of_rows}. {condition}",
+    ]
+
+
 SAID = [
     "expectations[0].sql: is of type int, and no condition",
     "expectations[1].sql: needs more than its own row",

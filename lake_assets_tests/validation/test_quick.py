@@ -58,6 +58,8 @@ def test_a_measure_that_is_wrong_is_told(tmp_path, sql, said):
         ("select player, nn from (select player, count(*) n from silver group by 1)", "nn", "n"),
         ("select s.player, s.scor from silver s", "scor", "score"),
         ("select player, rank() over (order by scre) as r from silver", "scre", "score"),
+        ("with x as (select playr from silver) select * from x", "playr", "player"),
+        ("select playr from (select playr from silver)", "playr", "player"),
         ("select player from silver where score > (select avg(scr) from silver)", "scr", "score"),
         ("with q as (select player p from silver) select p, gam from q, silver", "gam", "game"),
         ("select player from silver union select scor from silver", "scor", "score"),

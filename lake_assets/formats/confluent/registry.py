@@ -24,7 +24,12 @@ from lake_assets.formats.confluent.fetched_versions import (
     with_references,
 )
 from lake_assets.formats.confluent.language import SchemaLanguage
-from lake_assets.formats.confluent.registry_client import CORRECT_URL, registry_client, subjects_at
+from lake_assets.formats.confluent.registry_client import (
+    CORRECT_URL,
+    answered,
+    registry_client,
+    subjects_at,
+)
 from lake_assets.formats.confluent.schemas import SchemaSet, Version
 from lake_assets.formats.confluent.side_by_side import side_by_side
 from lake_assets.model.endpoints import RegistryAccess
@@ -266,8 +271,8 @@ class Registry:
                 raise SchemaNotFoundError(
                     thing, "does not exist", "Register it, or correct the feed's subject"
                 ) from problem
-            fact = f"answered {problem.http_status_code} ({problem.error_message})"
-            raise RegistryError(f"schema registry {self._url}", fact, CORRECT_URL) from problem
+            thing = f"schema registry {self._url}"
+            raise RegistryError(thing, answered(problem), CORRECT_URL) from problem
 
 
 def _subjects_of(client: SchemaRegistryClient, schema_id: int) -> dict[str, int]:

@@ -4,6 +4,7 @@ What is asked belongs to `confluent.registry` and the simulator; what the regist
 such as "no such subject", passes through as the client's own `SchemaRegistryError`.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -88,8 +89,23 @@ def subjects_at(
         with registry_client(url, access, timeout_s=timeout_s) as client:
             return subjects_in(client.get_subjects())
     except SchemaRegistryError as problem:
-        fact = f"answered {problem.http_status_code} ({problem.error_message})"
+        fact = answered(problem)
         raise RegistryError(f"schema registry {url}", fact, CORRECT_URL) from problem
+
+
+_UNKNOWN = re.compile(r"Unknown Schema Registry Error: b(['\"])(?P<said>.*)\1", re.DOTALL)
+"""How the client tells of an answer that is none of a registry's."""
+
+_SHOWN = 100
+"""Characters of it that an error shows."""
+
+
+def answered(problem: SchemaRegistryError) -> str:
+    """What a registry answered, in words."""
+    said = str(problem.error_message or "")
+    if (unknown := _UNKNOWN.fullmatch(said)) is not None:
+        said = unknown["said"][:_SHOWN]
+    return f"answered {problem.http_status_code}" + (f" ({said})" if said else "")
 
 
 def _identity(access: RegistryAccess) -> dict[str, Any]:

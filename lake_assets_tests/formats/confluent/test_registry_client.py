@@ -10,10 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from confluent_kafka.schema_registry.error import SchemaRegistryError
 from pydantic import SecretStr
 
 from lake_assets.errors import RegistryError
-from lake_assets.formats.confluent.registry_client import check_registry
+from lake_assets.formats.confluent.registry_client import answered, check_registry
 from lake_assets.model.endpoints import RegistryAccess
 from lake_assets_tests.certificates import Authority, Signed
 from lake_assets_tests.services.secured import MARKER
@@ -145,3 +146,15 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path, authority, wrong):
 def test_a_wrong_address_is_told(url):
     with pytest.raises(RegistryError, match=f"schema registry {url}".replace("[", r"\[")):
         check_registry(url, RegistryAccess())
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Unknown Schema Registry Error: b'<html>x</html>'", "answered 500 (<html>x</html>)"),
+        ("Unknown Schema Registry Error: b''", "answered 500"),
+        ("Error in the backend", "answered 500 (Error in the backend)"),
+    ],
+)
+def test_an_answer_that_is_none_is_told_without_signs_of_python(message, told):
+    assert answered(SchemaRegistryError(500, -1, message)) == told
