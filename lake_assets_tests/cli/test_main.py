@@ -169,12 +169,13 @@ def test_ctrl_c_while_settings_are_read_is_no_trace(monkeypatch, capsys):
 
 
 def test_a_file_that_the_system_refuses_is_one_line_and_no_trace(settings):
-    (settings.state_dir / "heartbeat.json").mkdir(parents=True)
+    place = settings.state_dir / "failing" / "games.json"
+    place.mkdir(parents=True)
     done = sparkless_here(settings, "status", "--json")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"error: {settings.state_dir / 'heartbeat.json'}: cannot be read or")
+    assert line.startswith(f"error: {place}: cannot be read or")
     (problem,) = answer_of(done)["problems"]
-    assert problem["what"] == str(settings.state_dir / "heartbeat.json")
+    assert problem["what"] == str(place)
     shown = sparkless_here(settings, "status", "--verbose")
     assert (shown.returncode, "Traceback" in shown.stderr) == (1, True)
