@@ -16,8 +16,9 @@ from pyspark.sql.types import NumericType, TimestampType
 
 from lake_assets.checks.checked_tables import CheckedTable
 from lake_assets.checks.subject import CheckedValue
-from lake_assets.errors import FeedError, first_line
+from lake_assets.errors import FeedError
 from lake_assets.model.checks import DatasetCheck, GoldCheck
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.read_tables import read_tables
 
 Asked = tuple[CheckedTable, DatasetCheck]
@@ -73,7 +74,7 @@ def _family(
     except AnalysisException as problem:
         raise FeedError(
             f"checks of {name}",
-            f"do not compile ({first_line(problem)})",
+            f"do not compile ({spark_words(problem)})",
             f"Correct their columns; there are {', '.join(rows.drop(_TABLE).columns)}",
         ) from problem
 

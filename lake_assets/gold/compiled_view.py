@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.errors import FeedError, first_line
+from lake_assets.errors import FeedError
 from lake_assets.gold.measures import CannotMergeError, Mergeable, mergeable
 from lake_assets.gold.parse_measures import call_of
 from lake_assets.gold.refresh_need import unmergeable
@@ -21,6 +21,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.tables import STATE
 from lake_assets.spark.determinism import is_repeatable
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.jvm import arrow_schema, spark_schema
 from lake_assets.spark.key_column import key_column, with_table_names
 
@@ -143,7 +144,7 @@ def compiled_view_of(
     except AnalysisException as problem:
         raise FeedError(
             f"gold view {view.name!r} of feed {feed.feed!r}",
-            f"does not compile ({first_line(problem)})",
+            f"does not compile ({spark_words(problem)})",
             f"Correct its keys and measures; silver's columns are {', '.join(silver.names)}",
         ) from problem
     fields = [nullable_arrow(plain.schema).field(name) for name in (*keys, *view.measures)]

@@ -11,13 +11,14 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from lake_assets.errors import FeedError, first_line
+from lake_assets.errors import FeedError
 from lake_assets.gold.compiled_view import BUCKET, KEY, nullable_arrow
 from lake_assets.gold.refresh_need import unmergeable
 from lake_assets.model.feeds import Feed
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.keyed import END, END_PLACE, PLACE, START, History, Keyed
 from lake_assets.spark.determinism import is_repeatable
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.jvm import spark_schema
 from lake_assets.spark.key_column import key_column, with_table_names
 
@@ -197,7 +198,7 @@ def compiled_keyed_of(
         )
         kinds = nullable_arrow(full.schema)
     except AnalysisException as problem:
-        fact = f"does not compile ({first_line(problem)})"
+        fact = f"does not compile ({spark_words(problem)})"
         raise _bad(feed, view, silver, fact) from problem
     of_history = (START, END, PLACE, END_PLACE)
     more = of_history if keyed.history is History.ALL else (PLACE,)

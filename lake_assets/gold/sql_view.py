@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 
 from lake_assets.delta.commit import Commit
 from lake_assets.delta.table_log import log_of
-from lake_assets.errors import FeedError, first_line
+from lake_assets.errors import FeedError
 from lake_assets.gold.source_rows import SourceRows, read_source, view_name
 from lake_assets.gold.view_expectations import GoldJudge, marked
 from lake_assets.model.feeds import Feed
@@ -37,6 +37,7 @@ from lake_assets.model.gold_views import GoldView
 from lake_assets.model.queries import SILVER, with_names
 from lake_assets.model.tables import TableRef
 from lake_assets.parquet.writer import TABLE, Layout, Target, WritePlan
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.fan_out import FanOut, discard, fan_out
 from lake_assets.spark.jvm import arrow_schema
 from lake_assets.storage.store import Store
@@ -180,10 +181,10 @@ def _told(query: SqlViewQuery, source: SqlViewInput) -> Iterator[None]:
         yield
     except AnalysisException as problem:
         columns = "; ".join(map(_columns, source.sources))
-        fact = f"does not compile ({first_line(problem)})"
+        fact = f"does not compile ({spark_words(problem)})"
         raise _bad(query, fact, f"Correct its sql; {columns}") from problem
     except PySparkException as problem:
-        fact = f"fails ({first_line(problem)})"
+        fact = f"fails ({spark_words(problem)})"
         raise _bad(
             query, fact, "Correct its sql; `try_divide`, `try_cast` … give null instead"
         ) from problem

@@ -16,13 +16,14 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake_assets.errors import ExpectationFailedError, FeedError, first_line
+from lake_assets.errors import ExpectationFailedError, FeedError
 from lake_assets.model.expectations import Action
 from lake_assets.model.gold_views import GoldView
 from lake_assets.model.reports import Judged
 from lake_assets.model.tables import STATE, TableRef
 from lake_assets.parquet.writer import TABLE
 from lake_assets.spark.conditions import holds
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.read_tables import read_tables
 
 
@@ -39,7 +40,7 @@ def marked(rows: DataFrame, view: GoldView) -> DataFrame:
         except AnalysisException as problem:
             raise FeedError(
                 f"expectation {expectation.name!r} of gold view {view.name!r}",
-                f"does not compile ({first_line(problem)})",
+                f"does not compile ({spark_words(problem)})",
                 f"Correct its sql; the columns are {', '.join(columns)}",
             ) from problem
     return rows

@@ -11,9 +11,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
-from lake_assets.errors import FeedError, first_line
+from lake_assets.errors import FeedError
 from lake_assets.model.expectations import Expectation
 from lake_assets.silver.expectation_columns import MARKS_PER_COLUMN, Reading
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.jvm import analyzed_plan, each, spark_schema
 
 
@@ -93,7 +94,7 @@ def _judged(rows: DataFrame, expectation: Expectation) -> DataFrame:
     except AnalysisException as problem:
         raise FeedError(
             thing,
-            f"does not compile ({first_line(problem)})",
+            f"does not compile ({spark_words(problem)})",
             f"Correct its sql; the columns are {', '.join(rows.columns)}",
         ) from problem
     kind = judged.schema[0].dataType

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from lake_assets.delta.renamed_columns import Renames
-from lake_assets.errors import FeedError, first_line
+from lake_assets.errors import FeedError
 from lake_assets.model.misfits import RESCUED
 from lake_assets.model.sources import ORIGIN_NAMES
 from lake_assets.model.transforms import ELEMENT
@@ -23,6 +23,7 @@ from lake_assets.silver.null_propagation import is_null_with_any
 from lake_assets.silver.storable_types import storable
 from lake_assets.spark.conditions import without_ansi
 from lake_assets.spark.determinism import is_repeatable
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.jvm import analyzed_plan, each, optimized_plan, spark_schema
 
 UNSURE = "a text that is not plain ASCII"
@@ -154,7 +155,7 @@ def _of_elements(thing: str, one: Output, explosion: Explosion) -> Output:
 def _not_compiled(
     thing: str, problem: AnalysisException, columns: pa.Schema, renames: Renames
 ) -> FeedError:
-    fact = f"does not compile ({first_line(problem)})"
+    fact = f"does not compile ({spark_words(problem)})"
     said = problem.getMessageParameters() or {}
     missing = said.get("objectName", "").replace("`", "").split(".")[0].lower()
     for old, now in renames.now.items():

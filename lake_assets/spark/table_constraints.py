@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.table_features import features_of
 from lake_assets.delta.table_paths import data_file, folder_of
-from lake_assets.errors import ConstraintViolatedError, LakeError, first_line
+from lake_assets.errors import ConstraintViolatedError, LakeError
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.spark.conditions import holds
+from lake_assets.spark.error_words import spark_words
 from lake_assets.spark.read_tables import read_files
 
 
@@ -45,7 +46,7 @@ def ensure_met(
     except PySparkException as problem:
         raise LakeError(
             table,
-            f"its constraints cannot be evaluated on new rows ({first_line(problem)})",
+            f"its constraints cannot be evaluated on new rows ({spark_words(problem)})",
             f"Correct them: {', '.join(name for name, _ in constraints)}",
         ) from problem
     for (name, sql), violated in zip(constraints, counts, strict=True):

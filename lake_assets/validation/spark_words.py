@@ -4,13 +4,10 @@ import re
 
 from pyspark.errors import ParseException, PySparkException
 
-from lake_assets.errors import first_line
+from lake_assets.spark.error_words import spark_words
 from lake_assets.validation.sql_text import Fault, nearest
 
 _PLACE = re.compile(r"line (\d+),? pos (\d+)")
-
-_NOISE = re.compile(r"^\[[A-Z_.0-9]+\] |\s*SQLSTATE: \w+.*$|;? line \d+ pos \d+$")
-"""What Spark's messages have around their words: the name of the condition, its number."""
 
 
 def fault_of(problem: PySparkException, sql: str, behind: int = 0) -> Fault:
@@ -46,8 +43,7 @@ def fault_of(problem: PySparkException, sql: str, behind: int = 0) -> Fault:
         fact = f"`{name}` takes {wanted.strip('[]')} arguments, and here are {given}"
         return Fault(start, end, fact, f"Its page is {_FUNCTIONS}#{name}")
     step = _STEPS.get(condition.partition(".")[0], "Correct it there")
-    words = _NOISE.sub("", first_line(problem)).strip().rstrip(".")
-    return Fault(start, end, f"does not compile: {words}", step)
+    return Fault(start, end, f"does not compile: {spark_words(problem)}", step)
 
 
 _FUNCTIONS = "https://spark.apache.org/docs/latest/api/sql/"
