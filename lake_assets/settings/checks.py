@@ -19,7 +19,7 @@ def web_complaint(url: str) -> str | None:
     return None if is_fine and url.isascii() and url.isprintable() else complaint
 
 
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?:/|$)")  # a `Path` loses slashes at the end
 
 _LOGIN = re.compile(r"(?:s3|gs):/+[^/]*@")
 """Of `abfss://` and `az://` an @ stands between the container and the account."""
@@ -41,6 +41,8 @@ def address_complaint(path: Path, *, takes_buckets: bool = False) -> str | None:
         return None
     if scheme[1].lower() == "file":
         return "is an address: write the folder's path alone, without file://"
+    if scheme[0].endswith(":"):
+        return f"is {scheme[1]}:// alone: write what comes behind it, as {scheme[1]}://bucket/path"
     if takes_buckets and _LOGIN.match(str(path)):
         return "has an @ before its path: give a login in LAKE_ASSETS_STORAGE_OPTIONS"
     buckets = ", s3://, gs:// and abfss:// are"
