@@ -15,7 +15,7 @@ from rich.text import Text
 
 from lake_assets.cli.answer import ExitCode, Problem, tell
 from lake_assets.cli.console import stderr, stdout
-from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption
+from lake_assets.cli.shared import FeedsOption, HomeOption, JsonOption, folder
 from lake_assets.cli.tables import overview_table
 from lake_assets.demo.live import Snapshot, run_live
 from lake_assets.demo.once import OnceReport, run_once
@@ -65,6 +65,8 @@ def demo(
         Path | None,
         typer.Option(
             "--lake",
+            parser=folder,
+            metavar="<path>",
             help="Folder or bucket of the tables.",
             show_default="LAKE_ASSETS_LAKE, or <home>/lake; with --once a temporary one",
         ),

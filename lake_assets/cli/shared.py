@@ -18,10 +18,25 @@ from lake_assets.services import control
 from lake_assets.settings.schema import Settings
 from lake_assets.storage.open_store import lake_of
 
+
+def folder(text: str) -> Path:
+    """A folder or a bucket that an option names; an empty text would mean where one stands.
+
+    Raises:
+        BadParameter: it is empty, as a variable of a shell that is not set.
+    """
+    if not text.strip():
+        message = "is empty: name a folder, or leave the option out"
+        raise typer.BadParameter(message)
+    return Path(text)
+
+
 LakeOption = Annotated[
     Path | None,
     typer.Option(
         "--lake",
+        parser=folder,
+        metavar="<path>",
         help="Folder or bucket of the tables.",
         show_default="LAKE_ASSETS_LAKE, or <home>/lake",
     ),
@@ -30,6 +45,8 @@ HomeOption = Annotated[
     Path | None,
     typer.Option(
         "--home",
+        parser=folder,
+        metavar="<path>",
         help="Folder of the embedded services, and of the tables and their state unless they are "
         "elsewhere.",
         show_default="LAKE_ASSETS_HOME",
@@ -37,7 +54,13 @@ HomeOption = Annotated[
 ]
 FeedsOption = Annotated[
     Path | None,
-    typer.Option("--feeds", help="Folder of the feeds' files.", show_default="LAKE_ASSETS_FEEDS"),
+    typer.Option(
+        "--feeds",
+        parser=folder,
+        metavar="<path>",
+        help="Folder of the feeds' files.",
+        show_default="LAKE_ASSETS_FEEDS",
+    ),
 ]
 KeysOption = Annotated[
     list[str] | None,

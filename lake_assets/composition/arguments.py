@@ -54,7 +54,7 @@ class Asked:
     lake_resource: str | None = None
 
 
-def words_of(given: Words) -> list[str]:
+def words_of(given: str | Collection[str]) -> list[str]:
     """A list of one, or of several."""
     return [given] if isinstance(given, str) else [*given]
 
@@ -85,10 +85,9 @@ def settings_by(asked: Asked, overrides: Overrides) -> Settings:
     given = {name: value for name, value in own.items() if value is not None}
     if given:
         over["dagster"] = {**over.get("dagster", {}), **given}
+    home, lake, feeds = (_path(name, getattr(asked, name)) for name in ("home", "lake", "feeds"))
     try:
-        return load_settings(
-            home=_path(asked.home), lake=_path(asked.lake), feeds=_path(asked.feeds), over=over
-        )
+        return load_settings(home=home, lake=lake, feeds=feeds, over=over)
     except SettingsError as problem:
         raise _of_arguments(problem, over, own) from problem
 
@@ -106,8 +105,14 @@ def ensure_known(what: str, given: Collection[str], known: Collection[str]) -> N
             raise SettingsError(what, f"has {word!r}, which is not known", step)
 
 
-def _path(place: Place | None) -> Path | None:
-    return None if place is None else Path(place)
+def _path(name: str, place: Place | None) -> Path | None:
+    if place is None:
+        return None
+    if not isinstance(place, str | PathLike):
+        raise SettingsError(name, f"is a {type(place).__name__}, and no path", "Give a folder")
+    if not str(place).strip():  # it would be the folder in which the process runs
+        raise SettingsError(name, "is empty", "Give a folder, or leave it out")
+    return Path(place)
 
 
 def _groups() -> dict[str, type[Group]]:

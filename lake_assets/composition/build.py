@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 import dagster as dg
 
-from lake_assets.composition.arguments import Asked, Place, Words, ensure_known, open_lake
+from lake_assets.composition.arguments import Asked, Place, Words, ensure_known, open_lake, words_of
 from lake_assets.composition.built_lakes import built_lakes
 from lake_assets.definitions import PARTS, assemble
 
@@ -45,8 +45,8 @@ def build_defs(  # noqa: PLR0913 - what a project may say of its lake
         FeedError: a feed cannot be used, or two would share an asset.
         LakeError: the lake can be neither read nor made.
     """
-    if include is not None:
-        ensure_known("include", sorted(include), [*PARTS])
+    parts = PARTS if include is None else {*words_of(include)}
+    ensure_known("include", sorted(parts), [*PARTS])
     opened = open_lake(
         Asked(
             lake=lake,
@@ -58,6 +58,6 @@ def build_defs(  # noqa: PLR0913 - what a project may say of its lake
         ),
         settings,
     )
-    made = assemble(opened.settings, opened.feeds, include=PARTS if include is None else include)
+    made = assemble(opened.settings, opened.feeds, include=parts)
     built_lakes.remember(opened)
     return made

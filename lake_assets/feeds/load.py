@@ -134,7 +134,7 @@ def files_of(folder: Path | None) -> list[Path]:
         raise FeedError(
             f"feeds folder {folder}",
             f"cannot be read ({problem.strerror or problem})",
-            "Correct LAKE_ASSETS_FEEDS, or unset it to use the shipped feeds",
+            "Name another folder, or none (LAKE_ASSETS_FEEDS) to use the shipped feeds",
         ) from problem
     if not files:
         raise FeedError(

@@ -2,6 +2,7 @@ import pytest
 
 from lake_assets.cli.shared import for_each, pick_feeds
 from lake_assets.errors import FeedError, LakeError
+from lake_assets_tests.commandline import answer_of, sparkless_here
 from lake_assets_tests.sample import GAMES
 
 FEED = """
@@ -67,3 +68,12 @@ def test_what_fails_for_the_only_feed_is_an_error_as_ever():
 
     with pytest.raises(LakeError):
         for_each([GAMES], act)
+
+
+@pytest.mark.parametrize("option", ["--lake", "--home", "--feeds"])
+def test_a_folder_without_a_name_is_not_where_one_stands(settings, option):
+    done = sparkless_here(settings, "tables", "--json", option, "")
+    assert done.returncode == 2
+    (problem,) = answer_of(done)["problems"]
+    assert problem["fact"].endswith("is empty: name a folder, or leave the option out")
+    assert option in problem["fact"]

@@ -64,6 +64,7 @@ def test_what_is_included_is_there_and_nothing_else(tmp_path):
         "maintain_schedule",
     }
     assert included() == set()
+    assert names_in(build_defs(lake=tmp_path / "lake", include="alerts")) == {"alerts"}
     everything = names_in(build_defs(lake=tmp_path / "lake"))
     assert {"streams", "alerts", "rebuild", "maintain", "erase", "purge_dagster"} <= everything
 
