@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-_MOST_OFFSET = 2**63 - 1
+_MOST = 2**63 - 1
+
+_EARLIEST = -2
+"""As Spark's `startingOffsets` has it for one partition; -1 is its latest."""
 
 
 def ensure_offsets(starts: Mapping[Any, Any]) -> None:
@@ -16,10 +19,15 @@ def ensure_offsets(starts: Mapping[Any, Any]) -> None:
         if isinstance(start, Mapping):
             ensure_offsets(start)
             continue
-        wrong = [n for n in (key, start) if isinstance(n, int) and not 0 <= n <= _MOST_OFFSET]
+        wrong = [
+            number
+            for number, least in ((key, 0), (start, _EARLIEST))
+            if isinstance(number, int) and not least <= number <= _MOST
+        ]
         if wrong:
             message = (
                 f"starting_offsets: {wrong[0]} is no partition, or no offset of one: use whole "
-                "numbers from 0, or `earliest` or `latest` for all"
+                "numbers from 0 (of offsets, -2 is the earliest and -1 the latest), or "
+                "`earliest` or `latest` for all"
             )
             raise ValueError(message)

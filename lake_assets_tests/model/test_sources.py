@@ -23,7 +23,7 @@ from lake_assets.model.sources import KafkaSource
         ({"topic": "a", "starting_offsets": {0: -5}}, "-5 is no partition, or no offset of one"),
         ({"topic": "a", "starting_offsets": {-1: 5}}, "-1 is no partition, or no offset of one"),
         ({"topic": "a", "starting_offsets": {0: 2**63}}, "is no partition, or no offset of one"),
-        ({"topics": ["a"], "starting_offsets": {"a": {0: -1}}}, "-1 is no partition, or no"),
+        ({"topics": ["a"], "starting_offsets": {"a": {0: -3}}}, "-3 is no partition, or no"),
     ],
 )
 def test_what_says_nothing_clear_is_refused(declared, fact):
