@@ -94,7 +94,7 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
     With `--json` it is an object on standard output, too. `program` is what it is called, however
     this process was started.
     """
-    words = [word for word in sys.argv[1:] if word != _VERBOSE]
+    words = _words()
     try:
         _warn_of_unknown(words)
         code = commands(words, prog_name=program, standalone_mode=False)
@@ -109,7 +109,7 @@ def run_app(commands: typer.Typer, program: str | None = None) -> None:
         _end(words, [Problem(what="command", fact="was not confirmed")], ExitCode.ERROR)
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
-            _end(words, [_told_of_file(error)], ExitCode.ERROR)
+            _end(words, _told_of_file(error), ExitCode.ERROR)
         # A defect, or a machine that gives no more: the trace is told, and JSON is whole.
         fact = f"{type(error).__name__}: {first_line(error)}"
         _answer(words, [Problem(what="command", fact=fact)])
@@ -126,12 +126,19 @@ def _end_with(words: Sequence[str], code: object) -> NoReturn:
 
 def end_interrupted() -> NoReturn:
     """End as a command does that Ctrl-C ended before Typer saw to it."""
-    _end(sys.argv[1:], [_INTERRUPTION], _INTERRUPTED)
+    _end(_words(), [_INTERRUPTION], _INTERRUPTED)
+
+
+def _words() -> list[str]:
+    return [word for word in sys.argv[1:] if word != _VERBOSE]
 
 
 def _told(error: LakeAssetsError) -> Sequence[Problem]:
     several = each_of_feeds(error) if isinstance(error, FeedError) else each_of(error)
-    problems = [Problem.of(one) for one in several]
+    return _shown(error, [Problem.of(one) for one in several])
+
+
+def _shown(error: Exception, problems: Sequence[Problem]) -> Sequence[Problem]:
     if _VERBOSE in sys.argv:
         print_exception(error)
     else:
@@ -140,18 +147,14 @@ def _told(error: LakeAssetsError) -> Sequence[Problem]:
     return problems
 
 
-def _told_of_file(error: OSError) -> Problem:
+def _told_of_file(error: OSError) -> Sequence[Problem]:
     """Of a file that the system refuses, such as another user's: who runs a command can mend it."""
     problem = Problem(
         what=str(error.filename),
         fact=f"cannot be read or written ({error.strerror})",
         next_step="Correct it or its permissions; `--verbose` shows where it was needed",
     )
-    if _VERBOSE in sys.argv:
-        print_exception(error)
-    else:
-        complain(problem)
-    return problem
+    return _shown(error, [problem])
 
 
 def _told_of_usage(

@@ -118,15 +118,15 @@ def rebuild(
     _ensure_declared(feeds, view)
     lake_now, is_asked = lake_of(settings), dry_run or not yes
     named = _tables(lake_now, feeds, layer, key, view) if is_asked else ()
-    now = touched(lake_now, named)
+    now, rows = touched(lake_now, named), _whose(since, until)
     lines = [*in_words(now), *_beside(layer, key)]
     if dry_run:
         result = {"is_dry_run": True, "layer": layer, "since": since, "until": until, "tables": now}
-        show = partial(_say, [_heading(layer, _whose(since, until)), *lines])
+        show = partial(_say, [_heading(layer, rows), *lines])
         tell("rebuild", result, as_json=as_json, show=show)
         return
     if now:
-        what = f"{_whose(since, until)}{counted(len(now), 'table')} would be {_ENDS[layer]}"
+        what = f"{rows and f'{rows}, of '}{counted(len(now), 'table')} would be {_ENDS[layer]}"
         ensure_confirmed(what, lines, yes=yes)
     if layer is RebuildLayer.SILVER:
         _silver(settings, feeds, key, (since, until), as_json=as_json)
@@ -152,12 +152,12 @@ def _whose(since: datetime | None, until: datetime | None) -> str:
     """Which rows are meant, where not all are; the counts are those of whole tables."""
     times = [f"since {since}" if since else "", f"before {until}" if until else ""]
     told = " and ".join(filter(None, times))
-    return f"only rows that came into bronze {told} (UTC), of " if told else ""
+    return f"only rows that came into bronze {told} (UTC)" if told else ""
 
 
 def _heading(layer: RebuildLayer, rows: str) -> str:
-    whole = "; of these tables, which are counted whole" if rows else ""
-    return f"{rows.replace(', of ', ' ')}would be {_ENDS[layer]}{whole}:"
+    end = f"would be {_ENDS[layer]}"
+    return f"{rows} {end}; of these tables, which are counted whole:" if rows else f"{end}:"
 
 
 _GO_WITH = {

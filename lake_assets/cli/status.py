@@ -130,9 +130,7 @@ def _notes(feeds: Sequence[FeedStatus]) -> Iterator[str]:
         if one.state in _DELIBERATE:
             yield f"{one.feed} was stopped {one.detail}"
         if one.lag_rows is None:
-            why = (
-                f": {one.lag_unknown}" if one.lag_unknown else ", since its source does not answer"
-            )
+            why = f": {one.lag_unknown}" if one.lag_unknown else _NO_ANSWER
             yield f"{one.feed}: the lag is not known{why}"
 
 

@@ -40,17 +40,16 @@ def count_rows(
         ErasureError: a value means nothing, or a table cannot be searched for it.
         LakeError: a table cannot be read.
     """
+    given = [ensure_sensible(one) for one in wanted]
+    if not any(tables_of(lake_of(settings), feed) for feed in feeds):
+        return {}  # to open it would make a lake
     rows: Counter[str] = Counter()
     key = secrets.token_bytes(32)  # of hashes that nobody keeps
-    if not any(tables_of(lake_of(settings), feed) for feed in feeds):
-        for one in wanted:
-            ensure_sensible(one)
-        return {}
     with open_lake(settings) as context:
-        every = _of_table(context.committer) if is_of_table else wanted
+        every = map(ensure_sensible, _of_table(context.committer)) if is_of_table else given
         masked = settings.masking.key_bytes
         for one in every:
-            matching = matching_for(ensure_sensible(one), key, masked)
+            matching = matching_for(one, key, masked)
             for feed in feeds:
                 rows.update(Search(context=context, feed=feed, matching=matching).run().rows)
     return {table: count for table, count in sorted(rows.items()) if count}

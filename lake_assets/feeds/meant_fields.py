@@ -4,6 +4,8 @@ Their messages begin with the field (`selects: chess is no key of this feed`), o
 """
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from pydantic_core import ErrorDetails
 
@@ -26,9 +28,11 @@ def field_meant(document: Document, error: ErrorDetails) -> Loc:
         return loc
     message = error["msg"].removeprefix("Value error, ")
     if (twins := _TWINS.match(message)) is not None:
-        return _second(document, [*loc, _LISTS.get(twins[1], twins[1])], twins[2]) or loc
+        named = _called(document, [*loc, _LISTS.get(twins[1], twins[1])], twins[2])
+        second = next(islice(named, 1, None), None)
+        return loc if second is None else [*second, "name"]
     if (sink := _SINK.match(message)) is not None:
-        return _named(document, [*loc, "sinks"], sink[1]) or loc
+        return next(_called(document, [*loc, "sinks"], sink[1]), loc)
     while message:
         head = message.replace("`", "").replace("'", "")
         found = _WORD.match(head)
@@ -42,23 +46,10 @@ def field_meant(document: Document, error: ErrorDetails) -> Loc:
     return loc
 
 
-def _named(document: Document, loc: Loc, name: str) -> Loc | None:
-    """Where the one of a list is that has a name."""
+def _called(document: Document, loc: Loc, name: str) -> Iterator[Loc]:
+    """Where those of a list are that have a name."""
     place = 0
     while document.has([*loc, place]):
         if document.text_at([*loc, place, "name"]) == name:
-            return [*loc, place]
+            yield [*loc, place]
         place += 1
-    return None
-
-
-def _second(document: Document, loc: Loc, name: str) -> Loc | None:
-    """Where the second of a list is that has a name."""
-    count = place = 0
-    while document.has([*loc, place]):
-        own: Loc = [*loc, place, "name"]
-        count += document.text_at(own) == name
-        if count > 1:
-            return own
-        place += 1
-    return None

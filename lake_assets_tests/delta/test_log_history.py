@@ -95,7 +95,7 @@ def test_joined_files_and_other_upkeep_are_no_writes(tmp_path, table, committer)
 
 def test_what_is_noted_without_files_is_a_write(tmp_path, table, committer):
     log = local_log(tmp_path / table.relative)
-    time.sleep(0.01)
+    time.sleep(0.01)  # commits tell milliseconds
     committer.append([Commit(table=table, files=(), info={"position": "3"})], Batch("query", 2))
     newest, before = (told["timestamp"] / 1000 for told in log.open().history(2))
     assert newest > before

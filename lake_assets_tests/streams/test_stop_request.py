@@ -57,26 +57,27 @@ def test_nothing_is_awaited_where_nothing_runs(settings):
     assert await_stopped(settings, "games") is Ended.NOTHING_RAN
 
 
+def await_beat_after(settings, *, by):
+    """What was beaten so far ends no wait; the next beat, which heeds the stop, does."""
+    assert await_stopped(settings, "games", within_s=0.0) is Ended.NOT_YET
+    later = threading.Timer(0.2, beating, [settings], {"games": f"by {by}"})
+    later.start()
+    assert await_stopped(settings, "games", within_s=30.0) is Ended.STANDS_STILL
+    later.join()
+
+
 def test_a_stream_is_awaited_until_its_process_says_that_it_stands_still(settings):
     stop_streams(settings, [GAMES], by="anna")
     with streams_lock(settings.state_dir):
         beating(settings)
-        assert await_stopped(settings, "games", within_s=0.0) is Ended.NOT_YET
-        later = threading.Timer(0.2, beating, [settings], {"games": "by anna"})
-        later.start()
-        assert await_stopped(settings, "games", within_s=30.0) is Ended.STANDS_STILL
-        later.join()
+        await_beat_after(settings, by="anna")
 
 
 def test_a_heartbeat_of_an_earlier_stop_is_not_believed(settings):
     with streams_lock(settings.state_dir):
         beating(settings, games="by anna")
         stop_streams(settings, [GAMES], by="otto")
-        assert await_stopped(settings, "games", within_s=0.0) is Ended.NOT_YET
-        later = threading.Timer(0.2, beating, [settings], {"games": "by otto"})
-        later.start()
-        assert await_stopped(settings, "games", within_s=30.0) is Ended.STANDS_STILL
-        later.join()
+        await_beat_after(settings, by="otto")
 
 
 def test_of_a_heartbeat_from_elsewhere_another_one_is_awaited(settings):

@@ -102,7 +102,7 @@ def test_maintenance_makes_no_feed_and_no_view_look_fresher(settings):
     lake.refresh()
     lake.refresh()
     before = lake_status(settings, [GAMES], None)
-    time.sleep(0.01)
+    time.sleep(0.01)  # commits tell milliseconds
     for table in (bronze_of("games"), UNO_AGG):
         files = [file for file, _ in joinable_files(lake.committer, table)]
         assert join_files(lake.committer, table, files)
