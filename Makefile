@@ -45,13 +45,13 @@ demo-once: $(JARS) ## The same once, without a UI: produce, stream, refresh, che
 test coverage test-bench test-long test-fast: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: test
-test: setup ## Run all tests, with real Kafka, registry, Spark and Dagster
+test: setup ## Run the suite of each push, with real Kafka, registry, Spark and Dagster
 	$(BIN)/python -m $(PYTEST) -m "not (bench or long)" $(ARGS)
 
 # Apart from `test`: measuring makes pure Python take half as long again.
 .PHONY: coverage
-coverage: setup ## Run all tests and say which lines and branches none of them reaches
-	$(BIN)/python -m $(PYTEST) -m "not (bench or long)" --cov --cov-report term-missing:skip-covered \
+coverage: setup ## Run the long tests, too, and say which lines and branches none reaches
+	$(BIN)/python -m $(PYTEST) -m "not bench" --cov --cov-report term-missing:skip-covered \
 		$(if $(ARGS),--cov-fail-under 0) $(ARGS)
 
 .PHONY: test-bench
@@ -59,7 +59,7 @@ test-bench: setup ## Run the benchmark's own long tests: each peer and section, 
 	$(BIN)/python -m $(PYTEST) -m bench $(ARGS)
 
 .PHONY: test-long
-test-long: setup ## Run what takes minutes a test: a Spark cluster, a deployment whose parts die
+test-long: setup ## Run what takes minutes a test: a Spark cluster, kills at every step, the other S3
 	$(BIN)/python -m $(PYTEST) -m long $(ARGS)
 
 .PHONY: test-fast

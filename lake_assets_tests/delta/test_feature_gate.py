@@ -70,6 +70,22 @@ WRITTEN = {
     "checkConstraints": ("ALTER TABLE {t} ADD CONSTRAINT small CHECK (n < 100)",),
 }
 
+RARE = {
+    "changeDataFeed",
+    "clustering",
+    "dropped",
+    "rowTracking",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+}
+
+
+def each(features):
+    """Parameters of a test: what users seldom have is tried at night."""
+    return [
+        pytest.param(name, marks=[pytest.mark.long] if name in RARE else []) for name in features
+    ]
+
 
 @pytest.fixture
 def judging(tmp_path, spark):
@@ -119,7 +135,7 @@ def ids(spark, folder):
     return sorted(row.id for row in spark.read.format("delta").load(str(folder)).collect())
 
 
-@pytest.mark.parametrize("feature", NOT_APPENDED)
+@pytest.mark.parametrize("feature", each(NOT_APPENDED))
 def test_what_an_append_cannot_honour_is_refused_before_any_table_has_the_batch(
     tmp_path, judging, land, changed, feature
 ):
@@ -139,7 +155,7 @@ def test_what_an_append_cannot_honour_is_refused_before_any_table_has_the_batch(
     assert (version(folder), version(tmp_path / GO_FISH.relative)) == (before, 0)
 
 
-@pytest.mark.parametrize("feature", WRITTEN)
+@pytest.mark.parametrize("feature", each(WRITTEN))
 def test_what_asks_for_nothing_more_is_written_to_and_read_by_spark(
     spark, judging, land, changed, feature
 ):

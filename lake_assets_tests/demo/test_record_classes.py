@@ -68,6 +68,7 @@ def _started_below(folder) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_who_is_told_to_end_while_spark_starts_leaves_nothing_behind(settings, tmp_path):
     folder = tmp_path / "classes"

@@ -26,6 +26,7 @@ def test_links_that_a_reader_may_follow_are_none_of_it():
     assert foreign_resources(html) == []
 
 
+@pytest.mark.long
 def test_the_site_is_built_without_a_warning_and_has_the_generated_pages(tmp_path):
     done = subprocess.run(  # noqa: S603 - our own documentation
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],

@@ -18,9 +18,12 @@ from lake_assets_tests.streams.lakes import Places, StreamedLake
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes a `seed` is one for each sequence of random faults."""
+    """A test that takes a `seed` is one for each sequence of random faults: two, more at night."""
     if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(metafunc.config.getoption("--sequences")))
+        marks = {0: (), 1: ()}
+        seeds = range(metafunc.config.getoption("--sequences"))
+        each = [pytest.param(n, marks=marks.get(n, pytest.mark.long)) for n in seeds]
+        metafunc.parametrize("seed", each)
 
 
 @pytest.fixture

@@ -138,6 +138,7 @@ def test_a_backup_of_a_running_lake_goes_on_elsewhere(lake, produce, place, else
     assert lake.silver + lake.quarantine == rows
 
 
+@pytest.mark.long
 def test_rebuilds_beside_it(lake, produce, place, elsewhere):
     """Each changes all tables, one by one, under a number of its own."""
     rows = produce(8, bad=1)
@@ -192,6 +193,7 @@ def test_a_batch_that_was_cut_off_is_not_in_the_copy(lake, produce, place, elsew
     assert lake.silver == rows
 
 
+@pytest.mark.long
 def test_compactions_and_vacuums_beside_it(lake, produce, place, elsewhere):
     quick = lake.settings.model_copy(
         update={"maintenance": MaintenanceSettings(keep_hours=1e-9, join_at_files=2)}

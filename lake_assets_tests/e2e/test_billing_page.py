@@ -66,6 +66,7 @@ def shown(settings, view):
     return names, sorted([str(row[name]) for name in names] for row in rows)
 
 
+@pytest.mark.long
 def test_the_page_does_what_it_says(page):
     settings, database = page
     create, refund = blocks("sql")

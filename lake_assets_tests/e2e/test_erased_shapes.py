@@ -26,7 +26,7 @@ from lake_assets_tests.erasure.bytes_of_everything import files_of, has
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sinks.rest.api import running_api
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka]
 
 TIMES = {"ingested_at", "quarantined_at", "dropped_at"}
 """Columns that say when a batch ran."""

@@ -40,6 +40,7 @@ def hidden(folder):
     return sorted(path.name for path in folder.iterdir() if path.name[0] == ".")
 
 
+@pytest.mark.long
 def test_a_kill_at_any_step_loses_nothing_and_doubles_nothing(topic, connected, tmp_path):
     fill(topic, *numbers(0, 15))
     for last in range(1, 100):

@@ -18,7 +18,7 @@ from lake_assets.model.payload import JsonPayload, Payload
 from lake_assets.model.sources import Source
 from lake_assets.model.tables import duplicates_of, quarantine_of
 from lake_assets.streams.trace import trace
-from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
+from lake_assets_tests.e2e.dying import EACH_POINT, KilledError, doomed
 from lake_assets_tests.events import AT, Topic, framed
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
@@ -126,7 +126,7 @@ def test_rows_of_files_are_beside_those_of_the_topic_whatever_is_done_to_either(
     assert sum(lake.rows("uno", *IDENTITY).values()) == 4
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", EACH_POINT)
 def test_a_backfill_that_dies_goes_on_where_it_was(lake, point):
     lake.produce("uno")
     lake.put("a.jsonl", "uno", "go_fish")

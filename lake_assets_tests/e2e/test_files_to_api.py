@@ -98,6 +98,7 @@ sinks:
 """
 
 
+@pytest.mark.long
 def test_a_kill_between_calls_and_their_record_repeats_them_under_their_keys(settings, tmp_path):
     rows = [json.dumps({"player": f"p{number}"}) for number in range(20)]
     with running_api(tmp_path) as api:

@@ -37,6 +37,7 @@ def looks(instance):
     return sum(tick.is_completed for tick in ticks)
 
 
+@pytest.mark.long
 def test_a_new_view_is_refreshed_at_once_and_once(settings, tmp_path):
     feeds, home = tmp_path / "feeds", tmp_path / "dagster"
     for folder in (feeds, home):

@@ -27,7 +27,7 @@ from lake_assets.spark.lake_context import open_lake
 from lake_assets.state.files import streams_lock
 from lake_assets.streams.refresh import refresh_gold
 from lake_assets_tests.backup.lakes import place_at, restored
-from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
+from lake_assets_tests.e2e.dying import EACH_POINT, KilledError, doomed
 from lake_assets_tests.events import AT, Topic, framed
 from lake_assets_tests.sample import gold_of, silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
@@ -171,7 +171,7 @@ def test_a_column_that_older_messages_lack_partitions_them_as_null(lake, known):
     assert partitions(lake) == ["('custom 1',)", "(None,)"]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", EACH_POINT)
 def test_a_batch_that_is_cut_off_is_there_once(lake, known, point):
     feed = lake.topic.feed(partition_by=BY_DAY)
     places = lake.topic.produce(

@@ -138,6 +138,7 @@ class Changes:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.long
 def test_a_live_keyed_table_is_that_of_all_changes_after_a_kill(settings, services, tmp_path):
     changes = Changes(settings, services, tmp_path / "feeds")
     changes.send(200)

@@ -129,6 +129,7 @@ def test_a_kill_between_calls_and_their_record_repeats_them_under_their_keys(
     assert {row["table"] for row in recorded(made, feed)} == {f"{Layer.SILVER}/silver_plays_events"}
 
 
+@pytest.mark.long
 def test_dead_letters_are_sent_again_and_a_kill_repeats_calls_under_their_keys(
     settings, services, tmp_path
 ):

@@ -195,6 +195,7 @@ def command_lines(process: "subprocess.Popen[bytes]") -> bytes:
     return "\n".join(told).encode()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_no_secret_is_left_anywhere(home, shell, environment, monkeypatch, caplog):
     for words in (

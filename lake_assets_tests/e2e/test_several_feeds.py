@@ -39,7 +39,7 @@ from lake_assets.streams.reset import reset_bronze
 from lake_assets.streams.trace import trace
 from lake_assets_tests.backup.lakes import place_at
 from lake_assets_tests.commandline import lake_assets_here
-from lake_assets_tests.e2e.dying import POINTS, KilledError, doomed
+from lake_assets_tests.e2e.dying import EACH_POINT, POINTS, KilledError, doomed
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.formats.protobuf.given import framed as framed_message
 from lake_assets_tests.formats.protobuf.given import message_of
@@ -134,7 +134,7 @@ def test_a_feed_may_come_to_tables_that_another_filled_alone_and_leave_them(lake
 
 
 @pytest.mark.parametrize("forgets", [False, True])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", EACH_POINT)
 @pytest.mark.parametrize("who", NAMES)
 def test_one_that_dies_in_a_batch_loses_and_doubles_no_row_of_either(lake, who, point, forgets):
     (other,) = set(NAMES) - {who}

@@ -244,6 +244,7 @@ def test_at_most_one_run_lives_whatever_becomes_of_dev(
 
 @pytest.mark.parametrize("gold", [""])
 # Shorter than a start of Spark, which does not count.
+@pytest.mark.long
 @pytest.mark.parametrize("rotate_after_s", [10])
 def test_a_run_whose_time_is_over_is_followed_by_the_next(
     dev: Dev, instance: dg.DagsterInstance, connected: Settings, send, rows_in_silver

@@ -163,6 +163,7 @@ def test_a_schedules_run_is_done_by_the_streams_of_another_feed_that_run(world, 
     dev.wait_until_gone(within_s=60)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_without_streams_a_run_brings_its_own_spark_and_a_killed_one_is_made_up_for(
     world, dev, instance

@@ -24,8 +24,11 @@ Fault = Literal["pass", "torn", "lost", "stall", "lag", "blind", "unversioned", 
 PAGE = 100
 """Names that a server tells at once; S3 tells a thousand."""
 
-BOTH = ["moto", pytest.param("s3proxy", marks=pytest.mark.java)]
-"""For tests that run on one as on the other."""
+BOTH = [
+    pytest.param("moto", marks=pytest.mark.long),
+    pytest.param("s3proxy", marks=pytest.mark.java),
+]
+"""For tests that run on one as on the other: on the first at night."""
 
 KEYS = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "aws_region": "us-east-1"}
 
