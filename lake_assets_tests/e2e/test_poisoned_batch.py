@@ -124,6 +124,7 @@ def test_the_same_batch_fails_three_times_and_the_feed_stops_with_range_and_caus
     assert "the row is poison" in str(last)
 
 
+@pytest.mark.long
 def test_skipped_rows_are_in_quarantine_as_they_came_and_all_others_in_silver(lake):
     poison(lake)
     (words,) = lake.skip()
@@ -143,6 +144,7 @@ def test_skipped_rows_are_in_quarantine_as_they_came_and_all_others_in_silver(la
     assert lake.numbers() == once(range(6))
 
 
+@pytest.mark.long
 def test_a_request_to_skip_concerns_its_batch_and_no_other(lake):
     poison(lake)
     lake.skip()
@@ -166,6 +168,7 @@ def test_skipped_rows_are_requeued_when_they_are_asked_for_and_what_failed_is_re
     assert lake.numbers() == once(range(5))
 
 
+@pytest.mark.long
 def test_what_silver_refuses_is_demux_s_poison_and_not_ingest_s_as_well(lake):
     lake.feed = lake.without_poison
     lake.send(60)

@@ -193,6 +193,7 @@ def kill(started):
         assert not any(child.is_running() for child in children)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_streams_lose_and_double_nothing_whenever_they_die(connected, services, tmp_path, located):
     chance = random.Random(1)  # noqa: S311 - moments need not be secret
