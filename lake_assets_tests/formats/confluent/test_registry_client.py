@@ -24,9 +24,9 @@ TOKEN = f"{MARKER}.token"
 
 @contextmanager
 def registry_with(
-    server: Signed, clients: Authority | None = None, token: str | None = None
+    server: Signed | None, clients: Authority | None = None, token: str | None = None
 ) -> Iterator[str]:
-    """A server with HTTPS that lists no subjects, to those with a certificate or a token."""
+    """A server that lists no subjects, to those with a certificate or a token; HTTPS with one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -39,15 +39,16 @@ def registry_with(
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    trust.load_cert_chain(server.certificate, server.key)
-    if clients is not None:
-        trust.verify_mode = ssl.CERT_REQUIRED
-        trust.load_verify_locations(clients.file)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as web:
-        web.socket = trust.wrap_socket(web.socket, server_side=True)
+        if server is not None:
+            trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            trust.load_cert_chain(server.certificate, server.key)
+            if clients is not None:
+                trust.verify_mode = ssl.CERT_REQUIRED
+                trust.load_verify_locations(clients.file)
+            web.socket = trust.wrap_socket(web.socket, server_side=True)
         threading.Thread(target=web.serve_forever, daemon=True).start()
-        yield f"https://localhost:{web.server_port}"
+        yield f"http{'s' if server else ''}://localhost:{web.server_port}"
         web.shutdown()
 
 
@@ -96,6 +97,17 @@ def test_what_is_wrong_with_a_certificate_is_told(authority, host, lasts, fact):
         pytest.raises(RegistryError, match=rf"its certificate is not accepted \({fact}"),
     ):
         check_registry(url, RegistryAccess(ca=authority.file))
+
+
+def test_authorities_are_read_only_where_one_is_asked(monkeypatch, server):
+    def read(*_, **__):
+        pytest.fail("the authorities that the machine trusts were read")
+
+    with registry_with(None) as plain, registry_with(server) as signed:
+        with pytest.raises(RegistryError, match="its certificate is not accepted"):
+            check_registry(signed, RegistryAccess())
+        monkeypatch.setattr(ssl, "create_default_context", read)
+        check_registry(plain, RegistryAccess())
 
 
 def test_a_token_lets_in(authority, server):
