@@ -73,9 +73,11 @@ def test_what_is_there_gives_way_only_if_that_is_said(settings, lake, place):
 @pytest.mark.parametrize(
     "cut",
     [
-        ("PUT", "/lake/_restore/", 3),  # while files are copied
+        # While files are copied:
+        pytest.param(("PUT", "/lake/_restore/", 3), marks=pytest.mark.long),
         ("PUT", "/lake/silver/", 2),  # while tables come to their places
-        ("PUT", "/lake/gold/", 1),  # in the log of one, perhaps
+        # In the log of one, perhaps:
+        pytest.param(("PUT", "/lake/gold/", 1), marks=pytest.mark.long),
         ("POST", "delete", 2),  # while what is there is deleted
     ],
 )

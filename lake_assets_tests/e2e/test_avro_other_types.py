@@ -17,7 +17,7 @@ from lake_assets_tests.e2e.registered import RegisteredLake
 from lake_assets_tests.formats.avro.given import framed, record
 from lake_assets_tests.sample import silver_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka]
 
 KEY = ("game", "string")
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}

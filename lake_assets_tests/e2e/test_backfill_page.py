@@ -12,7 +12,7 @@ from lake_assets.settings.schema import KafkaSettings
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.events import Topic
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "backfill.md").read_text()
 

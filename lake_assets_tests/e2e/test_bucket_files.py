@@ -83,6 +83,7 @@ def test_files_of_a_bucket_are_read_once_and_nobody_is_shown_the_key(lake, tmp_p
     assert [path for path in files if HUSH.encode() in path.read_bytes()] == []
 
 
+@pytest.mark.long
 def test_a_refusal_in_the_midst_of_a_batch_is_told_and_the_batch_read_again(lake):
     lake.files.put_bytes("a", b'{"bpm": 1}\n' * 100_000)  # which tasks look at first
     lake.files.server.refuse("HEAD", f"/{lake.files.bucket}/in/a", "AccessDenied")

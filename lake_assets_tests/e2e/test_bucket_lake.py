@@ -26,7 +26,7 @@ from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 from lake_assets_tests.sample import gold_of, silver_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 KEYS = ("uno", "go_fish", "rummy")
 
@@ -120,7 +120,7 @@ def lake(connected, services, tmp_path, lake_server, bucket):
 def test_streams_that_are_killed_lose_nothing_and_double_nothing(lake):
     chance = random.Random(11)  # noqa: S311 - no secret
     for number in range(KILLS):
-        lake.produce(300)
+        lake.produce(1_000)
         before = len(lake.places(silver_of("uno")))
         with streaming(lake.settings):
             wait_for(partial(lake.has_more_than, before), "rows in silver", within_s=120)

@@ -57,6 +57,7 @@ def test_who_was_deleted_is_in_no_view_and_rebuilding_waits_for_a_purge(world):
     assert world.version(SILVER) == before
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_check_stops_the_streams_until_it_is_an_expectation(world):
     world.alter(SILVER, "ALTER TABLE {t} ADD CONSTRAINT known CHECK (gamer_id <> '')")

@@ -18,7 +18,7 @@ from lake_assets_tests.e2e.page_example import run_example
 from lake_assets_tests.events import Topic
 from lake_assets_tests.formats.avro.given import datum, framed, record
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 
 def test_the_delete_deletes_and_its_tombstone_is_told_of(connected, services, tmp_path):

@@ -11,7 +11,7 @@ from lake_assets.settings.schema import KafkaSettings
 from lake_assets_tests.commandline import lake_assets_here
 from lake_assets_tests.events import Topic
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 ROW = "after: struct<id: bigint, name: string>, before: struct<id: bigint>"
 PLAIN = ROW.replace("after:", "after").replace("before:", "before")

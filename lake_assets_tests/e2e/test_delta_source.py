@@ -67,6 +67,7 @@ def lake(spark, settings, tmp_path):
     return DeltaLake(spark=spark, settings=settings, source=source, feed=feed)
 
 
+@pytest.mark.long
 def test_rows_of_all_types_come_as_they_are(lake):
     ddl = (
         "id bigint, price decimal(30,4), at timestamp, day date, raw binary, "
@@ -227,6 +228,7 @@ def test_the_page_s_feed_does_what_the_page_says(lake, tmp_path):
     assert is_run_needed(lake.settings, lake.feed, NOWHERE) is False
 
 
+@pytest.mark.long
 def test_a_keyed_table_of_the_page_is_the_table_whose_changes_it_reads(lake, tmp_path):
     run_page(lake, tmp_path, 1)
     settings = lake.settings.model_copy(update={"feeds": tmp_path / "feeds"})

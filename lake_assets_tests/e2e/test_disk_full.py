@@ -10,7 +10,7 @@ import pytest
 from lake_assets_tests.e2e.doomed import Job
 from lake_assets_tests.events import Topic
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 _NAMESPACE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "-r"]
 """In which the test may make a small file system; who is not root becomes it there."""

@@ -132,7 +132,12 @@ VALUES = {"protobuf": protobuf_values, "avro": avro_values, "json": json_values}
 
 
 @pytest.mark.parametrize(
-    ("payload", "kind"), [("protobuf", "protobuf"), ("avro", "framed"), ("json", "framed")]
+    ("payload", "kind"),
+    [
+        ("protobuf", "protobuf"),
+        pytest.param("avro", "framed", marks=pytest.mark.long),
+        pytest.param("json", "framed", marks=pytest.mark.long),
+    ],
 )
 def test_registered_values_are_decoded_alike_by_both_ways(
     spark, connected, services, tmp_path, payload, kind

@@ -11,7 +11,7 @@ from lake_assets.feeds.load import load_feeds
 from lake_assets.model.tables import EVERY_KEY
 from lake_assets_tests.commandline import lake_assets_here
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.slow]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "external-tables.md").read_text()
 

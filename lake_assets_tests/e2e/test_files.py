@@ -157,6 +157,7 @@ def test_what_died_after_the_index_is_read_once(lake, monkeypatch):
     )
 
 
+@pytest.mark.long
 def test_bronze_that_was_put_back_reads_from_the_archive(lake):
     lake.declare(archive=str(lake.folder.parent / "done"))
     lake.put("a.jsonl", {"bpm": 1})
@@ -190,6 +191,7 @@ def test_a_folder_that_is_not_there_is_what_is_told(lake):
     assert f"folder {lake.folder}: does not exist" in str(failure)
 
 
+@pytest.mark.long
 def test_rows_of_parquet_have_the_columns_that_are_inferred_and_the_types_of_hints(lake):
     hints = "price decimal(10,2), at timestamp"
     payload = Payload.model_validate({"json": {"infer": True, "hints": hints}})
@@ -214,6 +216,7 @@ def test_rows_of_parquet_have_the_columns_that_are_inferred_and_the_types_of_hin
     ]
 
 
+@pytest.mark.long
 def test_plain_messages_are_decoded_by_the_schema_that_there_was_when_their_file_was_found(lake):
     schema = lake.folder.parent / "beat.proto"
     text = 'syntax = "proto3"; message Other {} message Beat { int32 bpm = 1; string model = 2; }'

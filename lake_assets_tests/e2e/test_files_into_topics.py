@@ -146,6 +146,7 @@ def test_a_backfill_that_dies_goes_on_where_it_was(lake, point):
 ONCE = Deduplicate(key=("gamer_id",), within=timedelta(hours=1), time="event_timestamp")
 
 
+@pytest.mark.long
 def test_an_event_of_the_files_and_of_the_topic_is_there_once(lake):
     lake = replace(lake, deduplicate=ONCE)
     ((partition, offset),) = lake.produce_events("ann")
@@ -174,6 +175,7 @@ def test_an_event_of_the_files_and_of_the_topic_is_there_once(lake):
         assert lake.rows("uno", "_feed", "gamer_id") == once, feed.feed
 
 
+@pytest.mark.long
 def test_rows_that_a_dead_backfill_had_noted_are_known_to_the_topic(lake):
     lake = replace(lake, deduplicate=ONCE)
     lake.produce_events("ann")

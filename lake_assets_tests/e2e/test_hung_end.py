@@ -58,7 +58,9 @@ def hung(settings):
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_a_second_interrupt_tells_what_still_runs_and_a_third_ends_it(settings, number):
     with hung(settings) as process:
         process.send_signal(number)

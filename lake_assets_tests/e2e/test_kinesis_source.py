@@ -105,6 +105,7 @@ def test_rows_come_once_through_split_merge_and_a_death_before_bronze(lake, monk
 PAGE = (Path(__file__).parents[2] / "docs" / "kinesis.md").read_text()
 
 
+@pytest.mark.long
 def test_the_page_does_what_it_says(streams, settings, tmp_path, monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")

@@ -93,7 +93,9 @@ def at_once(lake, **more):
     return lake.settings.model_copy(update={"maintenance": upkeep})
 
 
-@pytest.mark.parametrize("in_one_job", [True, False], ids=["one job", "two jobs"])
+@pytest.mark.parametrize(
+    "in_one_job", [True, pytest.param(False, marks=pytest.mark.long)], ids=["one job", "two jobs"]
+)
 def test_rows_lie_in_partitions_and_every_reader_finds_and_skips_them(
     lake, known, spark, in_one_job
 ):
@@ -273,6 +275,7 @@ def test_another_layout_is_refused_until_silver_is_rebuilt_and_loses_nothing(lak
     assert gold(lake) == {"a": 4}
 
 
+@pytest.mark.long
 def test_a_batch_that_was_cut_off_before_the_layout_changed_is_there_once(lake, known):
     plain, split = lake.topic.feed(), lake.topic.feed(partition_by=BY_DAY)
     places = lake.topic.produce(framed(known, **on(0)), framed(known, "go_fish", **on(1)))
@@ -330,6 +333,7 @@ def test_a_rebuild_that_is_killed_between_two_tables_goes_on(lake, known, monkey
     assert [partitions_by(lake, table) for table in tables] == [["day"], ["day"]]
 
 
+@pytest.mark.long
 def test_a_restored_table_is_laid_out_and_derived_again_also_if_that_is_killed(
     lake, known, monkeypatch
 ):
@@ -356,6 +360,7 @@ def test_a_restored_table_is_laid_out_and_derived_again_also_if_that_is_killed(
     assert lake.silver == Counter(places)
 
 
+@pytest.mark.long
 def test_a_requeue_that_was_cut_off_before_the_layout_changed_is_there_once(
     lake, known, monkeypatch
 ):
@@ -394,6 +399,7 @@ def test_a_batch_of_a_layout_that_nobody_has_any_more_runs_again(lake, known):
     assert [partitions_by(lake, table) for table in (UNO, GO_FISH)] == [["day"], ["day"]]
 
 
+@pytest.mark.long
 def test_a_partitioned_lake_goes_on_from_a_backup(lake, known, refresh, tmp_path):
     feed = lake.topic.feed(partition_by=BY_BOTH)
     places = lake.topic.produce(*(framed(known, device=v, **on(i % 3)) for i, v in enumerate(ODD)))

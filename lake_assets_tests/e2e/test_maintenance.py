@@ -81,6 +81,7 @@ def test_streams_requeue_and_rebuild_go_on_from_a_maintained_lake(lake, spark):
     assert sorted((lake.silver + lake.quarantine).elements()) == sorted(sent)
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_a_rebuild_may_begin_while_files_are_joined(lake):
     """Each waits for the other's turn of a table, and skips it."""

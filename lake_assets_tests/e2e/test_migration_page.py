@@ -99,6 +99,7 @@ def test_both_sides_name_the_same_games_and_rules(declared):
     assert {name: str(sql) for name, sql in view.measures.items()} == measures_of(loop)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.kafka
 @pytest.mark.slow

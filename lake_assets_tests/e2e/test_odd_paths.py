@@ -7,7 +7,7 @@ from lake_assets_tests.commandline import lake_assets
 from lake_assets_tests.e2e.world import World
 from lake_assets_tests.sample import gold_of, silver_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 ODD = "jo s\u00e9 100% {y} * + & ' \" , = ; : $ ~ ( ) @ ! < > `."
 

@@ -86,6 +86,7 @@ class KilledError(Exception):
     """What a test raises in place of a kill."""
 
 
+@pytest.mark.long
 def test_what_was_read_comes_once_though_bronze_dies_and_the_database_forgets(lake, monkeypatch):
     two = lake.settings.stream.model_copy(update={"max_rows_per_batch": 2})
     lake.settings = lake.settings.model_copy(update={"stream": two})

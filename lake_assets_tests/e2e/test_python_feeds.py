@@ -14,7 +14,7 @@ from lake_assets.model.tables import quarantine_of
 from lake_assets_tests.commandline import lake_assets
 from lake_assets_tests.events import Topic
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python-transforms.md").read_text()
 

@@ -18,7 +18,7 @@ from lake_assets_tests.commandline import COMMAND, lake_assets_here
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 FEED = """
 feed: tables

@@ -9,7 +9,7 @@ from lake_assets_tests.e2e.test_rest_sinks import has_rows, killed_after, world
 from lake_assets_tests.sinks.lakes import recorded
 from lake_assets_tests.sinks.rest.api import running_api
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 FEED = """
 feed: plays
