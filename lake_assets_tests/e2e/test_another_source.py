@@ -136,6 +136,7 @@ class Gone(Queue):
         raise OSError(f"rows {start} to {end} are gone with it")
 
 
+@pytest.mark.long
 def test_a_source_that_goes_in_the_midst_of_a_batch_is_what_is_told(lake):
     lake.stream()
     QUEUES["beats"] = gone = Gone(values=lake.queue.values)
@@ -169,6 +170,7 @@ def test_a_feed_that_reads_another_queue_now_keeps_what_it_read(lake):
     assert sorted(vita) == [("beats", 0, 60), ("more", 0, 90)]
 
 
+@pytest.mark.long
 def test_a_rebuild_derives_the_same_rows(lake):
     lake.stream()
     lake.queue.send({"model": "vita", "bpm": 61})

@@ -129,6 +129,7 @@ def test_two_locations_of_one_instance_have_a_lake_or_two(run, tmp_path):
 LAKES = ("lake", "live", "test")
 
 
+@pytest.mark.long
 def test_components_are_found_scaffolded_and_checked(run, tmp_path):
     defs = tmp_path / "src" / "shop" / "defs"
     defs.mkdir(parents=True)

@@ -124,6 +124,7 @@ def test_each_file_is_read_once_whenever_the_streams_begin(lake):
     assert Counter(n for (n,) in lake.sorted(bronze_of("beats"), "ordinal")) == Counter(range(3))
 
 
+@pytest.mark.long
 def test_what_died_after_the_index_is_read_once(lake, monkeypatch):
     """A kill between the index's commit and bronze's, and one between two batches."""
     two = lake.settings.stream.model_copy(update={"max_rows_per_batch": 2})

@@ -90,6 +90,7 @@ def lake(spark, services, settings, tmp_path):
     return LakeWithFiles(spark, settings, topic, known=known, folder_of_files=folder)
 
 
+@pytest.mark.long
 def test_rows_of_files_are_beside_those_of_the_topic_whatever_is_done_to_either(lake):
     ((partition, offset),) = lake.produce("uno")
     lake.stream(lake.topic.feed())

@@ -106,6 +106,7 @@ def test_a_rebuild_of_a_bronze_that_was_put_back_is_refused_before_rows_leave(la
     assert lake.silver == before
 
 
+@pytest.mark.long
 def test_the_journal_of_another_run_of_a_batch_is_not_believed(lake, produce, dying):
     first = produce(6)
     lake.stream()
@@ -155,6 +156,7 @@ def test_rows_of_a_bronze_that_records_no_offsets_are_undone_by_their_own(lake, 
     assert lake.silver == first + second
 
 
+@pytest.mark.long
 def test_half_a_rebuild_whose_table_was_rewritten_since_is_mended_by_another(lake, produce, dying):
     first = produce(8)
     lake.stream()
@@ -222,6 +224,7 @@ def test_a_table_put_back_alone_after_a_requeue_is_refused(lake, produce, known,
     assert not lake.quarantine
 
 
+@pytest.mark.long
 def test_a_change_that_was_cut_off_is_finished_without_the_state_folder(lake, produce, dying):
     rows = produce(6)
     lake.stream()

@@ -241,6 +241,7 @@ def test_a_row_of_a_time_beyond_the_calendar_comes_like_any_other(lake):
     assert lake.places(quarantine_of("games")) == Counter([(0, 2)])
 
 
+@pytest.mark.long
 def test_a_damaged_record_batch_stops_the_feed_with_its_cause_and_is_skipped_exactly(
     lake, pytestconfig
 ):

@@ -307,6 +307,7 @@ def dying(patched, target, *, after):
     patched.setattr(target, die)
 
 
+@pytest.mark.long
 def test_a_rebuild_that_is_killed_between_two_tables_goes_on(lake, known, monkeypatch):
     """Until it does the streams refuse by name what is laid out otherwise, whatever they want."""
     plain, split = lake.topic.feed(), lake.topic.feed(partition_by=BY_DAY)
@@ -381,6 +382,7 @@ def test_a_requeue_that_was_cut_off_before_the_layout_changed_is_there_once(
     assert lake.quarantine == Counter()
 
 
+@pytest.mark.long
 def test_a_batch_of_a_layout_that_nobody_has_any_more_runs_again(lake, known):
     """Its journal was kept, and its tables were laid out as if it was not there."""
     plain, split = lake.topic.feed(), lake.topic.feed(partition_by=BY_DAY)

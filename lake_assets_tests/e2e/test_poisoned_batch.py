@@ -183,6 +183,7 @@ def test_what_silver_refuses_is_demux_s_poison_and_not_ingest_s_as_well(lake):
     assert lake.rows(quarantine_of("pulse"), "number", "reason") == [(1, "skipped")]
 
 
+@pytest.mark.long
 def test_once_the_cause_is_repaired_a_start_goes_on_with_all_rows(lake):
     poison(lake)
     assert lake.stream(lake.without_poison) is None
@@ -206,6 +207,7 @@ def test_a_running_feed_stands_still_until_its_batch_is_skipped_and_then_goes_on
     assert lake.rows(quarantine_of("pulse"), "number", "reason") == [(1, "skipped")]
 
 
+@pytest.mark.long
 def test_a_running_feed_tries_again_when_it_is_asked_to(lake):
     lake.send(60, 666)
     with lake.running() as streams:
@@ -236,6 +238,7 @@ def refused_by_bronze(lake):
 GAP = ("source", "partition", "offset_from", "offset_to", "reason")
 
 
+@pytest.mark.long
 def test_of_a_batch_that_bronze_does_not_take_the_rows_go_where_they_can(lake):
     refused_by_bronze(lake)
     assert lake.numbers() == once(range(5))
@@ -248,6 +251,7 @@ def test_of_a_batch_that_bronze_does_not_take_the_rows_go_where_they_can(lake):
     assert "bronze did not take it: " in traced.words
 
 
+@pytest.mark.long
 def test_rows_that_bronze_refused_outlive_a_rebuild_in_quarantine_and_in_silver(lake):
     refused_by_bronze(lake)
     lake.redo(lambda redo: rebuild(redo, lake.settings.state_dir))

@@ -73,6 +73,7 @@ def world(connected, services, tmp_path):
     return World(connected, services, folder)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_rebuild_and_requeue_beside_a_live_stream_lose_and_double_nothing(world):
     def wait_for(rows):

@@ -157,6 +157,7 @@ def test_dead_letters_are_sent_again_and_a_kill_repeats_calls_under_their_keys(
     assert [row["delivered"] for row in recorded(made, feed)] == [True] * 20
 
 
+@pytest.mark.long
 def test_a_dead_api_keeps_back_its_own_rows_only(settings, services, tmp_path):
     values = [json.dumps({"player": f"p{number}"}).encode() for number in range(5)]
     with running_api(tmp_path) as api:

@@ -50,7 +50,7 @@ def lake(spark, settings, broker):
     return FedLake(spark, settings, Topic(broker.endpoints))
 
 
-@pytest.mark.parametrize("on_gap", ["stop", "record"])
+@pytest.mark.parametrize("on_gap", ["stop", pytest.param("record", marks=pytest.mark.long)])
 def test_a_topic_that_was_rewritten_while_nobody_read_is_never_taken_for_the_former(
     lake, broker, on_gap
 ):
@@ -87,6 +87,7 @@ def test_a_restart_of_the_broker_changes_epochs_and_no_row(lake, broker):
     assert lake.bronze == lake.silver == made
 
 
+@pytest.mark.long
 def test_a_topic_that_is_rewritten_under_the_stream_is_noticed_before_its_rows_come(lake, broker):
     """Between two looks of the streams, which see the topic go on."""
     made = Counter(lake.produce(20))

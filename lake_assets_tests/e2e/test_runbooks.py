@@ -61,10 +61,20 @@ def reader(settings, services, tmp_path, request):
     return reader
 
 
+def each_page():
+    """Two pages at each push, and all at night."""
+    pages = sorted(path.stem for path in PAGES.glob("*.md"))
+    at_each_push = {"backup", "keys"}
+    return [
+        page if page in at_each_push else pytest.param(page, marks=pytest.mark.long)
+        for page in pages
+    ]
+
+
 @pytest.mark.spark
 @pytest.mark.kafka
 @pytest.mark.slow
-@pytest.mark.parametrize("page", sorted(path.stem for path in PAGES.glob("*.md")))
+@pytest.mark.parametrize("page", each_page())
 def test_the_page_does_what_it_says(page, reader):
     reader.follow((PAGES / f"{page}.md").read_text())
     assert reader.done

@@ -50,6 +50,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 NAMES = ("games", "twin")
 
+EACH_NAME = ["games", pytest.param("twin", marks=pytest.mark.long)]
+"""Parameters of a test that takes seconds for each: both at night."""
+
 KEYS = ("uno", "go_fish")
 
 
@@ -135,7 +138,7 @@ def test_a_feed_may_come_to_tables_that_another_filled_alone_and_leave_them(lake
 
 @pytest.mark.parametrize("forgets", [False, True])
 @pytest.mark.parametrize("point", EACH_POINT)
-@pytest.mark.parametrize("who", NAMES)
+@pytest.mark.parametrize("who", EACH_NAME)
 def test_one_that_dies_in_a_batch_loses_and_doubles_no_row_of_either(lake, who, point, forgets):
     (other,) = set(NAMES) - {who}
     made = lake.produce(*KEYS)
@@ -156,7 +159,7 @@ def test_one_that_dies_in_a_batch_loses_and_doubles_no_row_of_either(lake, who, 
     assert lake.has_each_once(made)
 
 
-@pytest.mark.parametrize("who", NAMES)
+@pytest.mark.parametrize("who", EACH_NAME)
 def test_a_rebuild_replaces_the_rows_of_its_feed_alone(lake, who):
     made = lake.produce("uno", "go_fish", "uno", "chess")
     lake.stream_both()
@@ -174,7 +177,7 @@ def test_a_rebuild_replaces_the_rows_of_its_feed_alone(lake, who):
     assert lake.places(quarantine_of(who)) == Counter(made[3:])
 
 
-@pytest.mark.parametrize("who", NAMES)
+@pytest.mark.parametrize("who", EACH_NAME)
 def test_tables_that_do_not_fit_together_are_derived_again_and_the_others_rows_stay(lake, who):
     made = lake.produce(*KEYS)
     lake.stream_both()
@@ -188,6 +191,7 @@ def test_tables_that_do_not_fit_together_are_derived_again_and_the_others_rows_s
     assert lake.has_each_once(made)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_put_back", [True, False])
 def test_rows_that_both_lost_are_derived_again_by_both(lake, is_put_back):
     made = lake.produce(*KEYS)
@@ -210,6 +214,7 @@ def test_rows_that_both_lost_are_derived_again_by_both(lake, is_put_back):
     assert lake.has_each_once(made)
 
 
+@pytest.mark.long
 def test_a_batch_that_the_other_feed_undid_is_no_matter_to_this_one(lake):
     made = lake.produce(*KEYS)
     lake.stream_both()
@@ -476,6 +481,7 @@ class Sequence:
         return self.lake.feeds()[self.chance.choice(NAMES)]
 
 
+@pytest.mark.long
 def test_each_row_is_there_once_by_feed_whatever_happens_in_whichever_order(lake, seed):
     chance = random.Random(seed)  # noqa: S311 - the same each time
     steps = Sequence(lake, chance)

@@ -112,6 +112,7 @@ def told_by(instance, asset, key):
     return record.run_id
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_schedules_run_is_done_by_the_streams_of_another_feed_that_run(world, dev, instance):
     world.declare("hourly", "uno", EACH_MINUTE)
