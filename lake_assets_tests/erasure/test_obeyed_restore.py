@@ -169,7 +169,9 @@ def test_a_damaged_ledger_of_the_backup_lets_nobody_restore(settings, lake, else
 
 
 @pytest.mark.usefixtures("older")
-@pytest.mark.parametrize("files", [8, 14, 20, 26, 32])
+@pytest.mark.parametrize(
+    "files", [8, *(pytest.param(n, marks=pytest.mark.long) for n in (14, 20, 26)), 32]
+)
 def test_a_restore_that_is_killed_leaves_no_lake_with_the_rows(elsewhere, place, files):
     assert die_after(elsewhere, "restore", place, files) == -signal.SIGKILL
     with pytest.raises(LakeError, match="is being restored from a backup"):

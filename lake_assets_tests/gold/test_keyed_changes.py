@@ -77,7 +77,7 @@ class World:
         assert self.rows(HISTORY, "id", "__start_at", "__end_at") == history_of(of_history)
 
 
-@pytest.mark.parametrize("bucket_rows", [1, 1000])
+@pytest.mark.parametrize("bucket_rows", [1, pytest.param(1000, marks=pytest.mark.long)])
 def test_a_keyed_table_is_what_all_changes_come_to(
     spark, tmp_path_factory, bucket_rows, few_examples
 ):
@@ -111,6 +111,7 @@ def test_a_keyed_table_is_what_all_changes_come_to(
     assert modes == {Mode.FULL, Mode.INCREMENTAL}
 
 
+@pytest.mark.long
 def test_no_order_of_arrival_makes_a_difference(spark, tmp_path):
     """All orders of five changes, each order in a row of its own, a change a refresh."""
     five = [(1, "I", "a"), (2, "D", None), (3, "U", "b"), (3, "U", "c"), (4, "D", None)]

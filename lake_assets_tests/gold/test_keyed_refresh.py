@@ -234,8 +234,10 @@ def test_a_table_s_expectations_are_judged(spark, context, lake):
     "route",
     [
         {"routes": [{"column": "game_name", "keys": ["uno"]}, {"column": "op", "keys": ["vip"]}]},
-        {"route": {"sql": "lower(game_name)", "keys": ["uno", "vip"]}},
-        {"route": {"header": "game", "keys": ["uno", "vip"]}},
+        pytest.param(
+            {"route": {"sql": "lower(game_name)", "keys": ["uno", "vip"]}}, marks=pytest.mark.long
+        ),
+        pytest.param({"route": {"header": "game", "keys": ["uno", "vip"]}}, marks=pytest.mark.long),
         {"route": {"topic": True, "keys": ["uno", "vip"]}},
         {
             "route": {

@@ -266,7 +266,13 @@ def nearby(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "case", [(VIEW, False, 1), (VIEW, True, 1000), (FOLDED, True, 1), (FOLDED, True, 1000)]
+    "case",
+    [
+        (VIEW, False, 1),
+        pytest.param((VIEW, True, 1000), marks=pytest.mark.long),
+        (FOLDED, True, 1),
+        pytest.param((FOLDED, True, 1000), marks=pytest.mark.long),
+    ],
 )
 def test_a_view_equals_a_recomputation_whatever_happened(
     spark, tmp_path_factory, few_examples, nearby, case

@@ -146,6 +146,7 @@ def test_new_names_that_other_gold_has_still_are_refused_before_spark_starts(
     assert [path.name for path in (settings.lake_dir / "gold").iterdir()] == ["a_x_player_agg"]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_gold_of_former_names_stays_until_it_was_computed_under_the_new_ones(settings, own):
     view, lake = GAMES.gold[0], settings.lake_dir

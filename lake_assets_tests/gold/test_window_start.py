@@ -71,7 +71,9 @@ def has(lake, key):
     }
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 4))]
+)
 def test_windows_and_late_rows_are_those_of_a_plain_model(spark, context, lake, seed):
     chance = random.Random(seed)  # noqa: S311 - the same rows each time
     feed = GAMES.model_copy(update={"gold": (VIEW,)})
