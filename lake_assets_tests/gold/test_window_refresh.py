@@ -289,6 +289,7 @@ def test_a_failing_expectation_changes_nothing(bring, rows, lake):
     assert rows() == [(0, "ann", 2)]
 
 
+@pytest.mark.long
 def test_a_window_is_judged_when_it_is_added_and_not_again_when_files_become_one(
     spark, context, lake
 ):

@@ -146,6 +146,7 @@ def test_a_home_that_cannot_be_written_is_named(settings: Settings, tmp_path: Pa
         control.up(closed)
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_a_frozen_broker_is_seen_as_silent(home):
     control.up(home)

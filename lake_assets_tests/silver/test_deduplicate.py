@@ -393,7 +393,9 @@ def test_what_is_derived_again_is_what_the_rule_says_table_by_table_and_part_by_
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2, *(pytest.param(n, marks=pytest.mark.long) for n in range(3, 12))]
+)
 def test_whatever_happens_between_batches_silver_is_what_the_rule_says(lake, seed, tmp_path):
     chance = random.Random(seed)  # noqa: S311 - not for secrets
     offsets, now = Counter(), 0

@@ -124,7 +124,7 @@ def test_a_column_that_rows_bring_along_is_read_from_then_on(lake):
         ({"sql": "payload"}, "reads payload, which is struct.* and holds no keys.*cast"),
         ({"sql": "level / 2"}, "reads level / 2, which is double and holds no keys"),
         ({"sql": "kind, level"}, "holds no keys"),
-        ({"column": "payload.knd"}, "does not compile .*FIELD_NOT_FOUND"),
+        ({"column": "payload.knd"}, "does not compile .*No such struct field `knd`"),
         ({"column": "kind.deep"}, "does not compile"),
     ],
 )
