@@ -13,7 +13,7 @@ from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.simulator.script import Script
 from lake_assets.simulator.workload import Workload
-from lake_assets.sources.kafka.refusals import Refusals, explain
+from lake_assets.sources.kafka.refusals import Refusals, explain, fatal_errors
 from lake_assets.sources.kafka.topics import client_config, ensure_topic
 
 _IN_FLIGHT = 200_000
@@ -98,7 +98,8 @@ class _Deliveries:
     def _asking(self, count: int) -> Iterator[None]:
         """Turn what the client raises into our error; a fatal one comes out of any call."""
         try:
-            yield
+            with fatal_errors():
+                yield
         except BufferError as problem:
             full = KafkaError(KafkaError._QUEUE_FULL)  # noqa: SLF001 - public all the same
             raise self._error(count, full) from problem

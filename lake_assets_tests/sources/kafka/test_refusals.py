@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 from lake_assets.model.endpoints import Endpoints
@@ -13,6 +13,7 @@ from lake_assets.settings.access import kafka_complaint
 from lake_assets.simulator.games.events import GameEvents
 from lake_assets.simulator.produce import produce
 from lake_assets.simulator.script import Script
+from lake_assets.sources.kafka.refusals import fatal_errors
 from lake_assets.sources.kafka.source import KafkaTopic
 from lake_assets.sources.kafka.topics import check_broker, end_offsets, ensure_topic
 from lake_assets_tests.services.hosted_options import SETS, as_documented
@@ -154,6 +155,16 @@ def test_who_may_not_write_is_told_by_produce(secured, topic, services):
     with pytest.raises(SourceError, match=r"did not take .*Cluster authorization failed") as raised:
         produce(reader, topic, events, Script(events=10))
     assert "to produce, Write and Create" in str(raised.value)
+
+
+def test_a_fatal_error_is_told_though_a_callback_ran_meanwhile():
+    """As confluent-kafka was seen to raise it out of `flush`, on a busy machine."""
+    fatal = KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", fatal=True))
+    with pytest.raises(KafkaException) as raised, fatal_errors():
+        raise SystemError("returned a result with an exception set") from fatal
+    assert raised.value is fatal
+    with pytest.raises(SystemError), fatal_errors():
+        raise SystemError
 
 
 @pytest.mark.parametrize(
