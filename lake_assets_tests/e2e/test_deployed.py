@@ -29,7 +29,7 @@ from lake_assets_tests.sample import gold_of, silver_of
 from lake_assets_tests.services.secured import MARKER
 from lake_assets_tests.spark.standalone import run_cluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 FEED = """
 feed: {name}
@@ -211,12 +211,7 @@ def said_by_supervisor(deployment, monkeypatch):
         return str(ticks[0].skip_reason) if ticks else ""
 
 
-@pytest.fixture(
-    params=[
-        "local[2]",
-        pytest.param("cluster", marks=pytest.mark.long),
-    ]
-)
+@pytest.fixture(params=["local[2]", "cluster"])
 def master(request, spark_settings, tmp_path_factory):
     """Where Spark's work is done."""
     if request.param != "cluster":
@@ -259,7 +254,6 @@ def test_a_deploy_restarts_streams_once_and_a_second_dagster_starts_none(
     _ensure_no_secret(world, first)
 
 
-@pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_whatever_dies_of_a_deployment_streams_come_back_once(world, postgres):
     world.declare("games", "uno")

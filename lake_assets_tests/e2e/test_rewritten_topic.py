@@ -66,6 +66,7 @@ def test_a_topic_that_was_rewritten_while_nobody_read_is_never_taken_for_the_for
     assert lake.gaps == Counter()
 
 
+@pytest.mark.long
 def test_a_restart_of_the_broker_changes_epochs_and_no_row(lake, broker):
     made = Counter(lake.produce(20))
     assert lake.catch_up() is None

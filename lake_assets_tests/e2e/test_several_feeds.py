@@ -545,6 +545,7 @@ class Orders:
         return Counter((row["_feed"], row["shop"], row["total"]) for row in rows)
 
 
+@pytest.mark.long
 def test_the_example_of_the_page_runs(connected, services, tmp_path):
     orders = Orders(connected, services, tmp_path / "declared")
     orders.produce()

@@ -306,6 +306,7 @@ def test_a_view_that_is_renamed_with_its_readers_is_read_under_its_new_name(worl
     assert world.refresh() == (0, [])
 
 
+@pytest.mark.long
 def test_a_key_that_is_declared_no_more_leaves_what_reads_all(world):
     world.refresh()
     changed(world, ("keys: [uno, go_fish]", "keys: [uno]"))

@@ -270,7 +270,7 @@ def nearby(monkeypatch):
     [
         (VIEW, False, 1),
         pytest.param((VIEW, True, 1000), marks=pytest.mark.long),
-        (FOLDED, True, 1),
+        pytest.param((FOLDED, True, 1), marks=pytest.mark.long),
         pytest.param((FOLDED, True, 1000), marks=pytest.mark.long),
     ],
 )

@@ -229,6 +229,7 @@ def test_what_the_log_tells_to_be_near_its_arrival_is_not_read(bring, lake, monk
     assert bring()["uno"].rows_written == 1
 
 
+@pytest.mark.long
 def test_small_files_of_a_view_become_one(bring, rows, lake):
     for window in range(20):
         add(lake, ("ann", window * 10 + 1), ("ann", window * 10 + 14))

@@ -140,7 +140,12 @@ def test_later_changes_add_up_until_they_are_due():
 
 
 @pytest.mark.parametrize(
-    ("keys", "most", "pause_s"), [(7, 100_000, 31), (100, 150_000, 360), (1000, 1_500_000, 600)]
+    ("keys", "most", "pause_s"),
+    [
+        (7, 100_000, 31),
+        (100, 150_000, 360),
+        pytest.param(1000, 1_500_000, 600, marks=pytest.mark.long),
+    ],
 )
 def test_a_day_of_many_games_comes_to_few_events(keys, most, pause_s):
     """Silver and a live view of each, two expectations, a change of each every ten seconds."""
