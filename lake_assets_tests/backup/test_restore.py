@@ -29,6 +29,7 @@ from lake_assets_tests.backup.lakes import (
     rows_in,
 )
 from lake_assets_tests.backup.test_create import die_after
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.maintenance.lakes import SCHEMA
 from lake_assets_tests.sample import GAMES
 
@@ -169,10 +170,7 @@ def test_streams_that_run_are_not_replaced_under_their_feet(settings, place):
         restored(settings, place, force=True)
 
 
-@pytest.mark.parametrize(
-    "files",
-    [0, pytest.param(3, marks=pytest.mark.long), pytest.param(12, marks=pytest.mark.long), 24],
-)
+@pytest.mark.parametrize("files", with_long([0, 3, 12, 24], long=[3, 12]))
 def test_a_restore_that_was_killed_is_seen_and_can_be_run_again(settings, lake, place, files):
     backed_up(settings, place)
     rows, id_ = rows_in(settings), lake_id(settings)

@@ -15,6 +15,7 @@ from lake_assets.model.tables import bronze_of, quarantine_of
 from lake_assets.silver.demux_position import POSITION, Position, batch_of, demux_app
 from lake_assets.silver.lost_rows import note_lost
 from lake_assets_tests.backup.lakes import FISH, QUARANTINE, UNO, BatchedLake
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.maintenance.lakes import SCHEMA
 
 FEEDS = ("games", "twin")
@@ -80,9 +81,7 @@ def ensure_fitting(lake, versions):
         assert checksum(numbers) == (position.tables if position else checksum({}))
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, 2, *(pytest.param(n, marks=pytest.mark.long) for n in range(3, 6))]
-)
+@pytest.mark.parametrize("seed", with_long(range(6), long=range(3, 6)))
 def test_at_each_step_of_two_feeds_the_cut_fits_both(lake, seed):
     chance = random.Random(seed)  # noqa: S311 - the same each time
     for filler in lake.fillers.values():

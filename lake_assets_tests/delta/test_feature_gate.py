@@ -16,6 +16,7 @@ from lake_assets.delta.widen import widen
 from lake_assets.errors import ConstraintViolatedError, LakeError, TableFeatureError
 from lake_assets.spark.table_constraints import ensure_met
 from lake_assets.storage.local import LocalStore
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.sample import silver_of
 
 pytestmark = pytest.mark.spark
@@ -80,13 +81,6 @@ RARE = {
 }
 
 
-def each(features):
-    """Parameters of a test: what users seldom have is tried at night."""
-    return [
-        pytest.param(name, marks=[pytest.mark.long] if name in RARE else []) for name in features
-    ]
-
-
 @pytest.fixture
 def judging(tmp_path, spark):
     found = Committer(
@@ -135,7 +129,7 @@ def ids(spark, folder):
     return sorted(row.id for row in spark.read.format("delta").load(str(folder)).collect())
 
 
-@pytest.mark.parametrize("feature", each(NOT_APPENDED))
+@pytest.mark.parametrize("feature", with_long(NOT_APPENDED, long=RARE))
 def test_what_an_append_cannot_honour_is_refused_before_any_table_has_the_batch(
     tmp_path, judging, land, changed, feature
 ):
@@ -155,7 +149,7 @@ def test_what_an_append_cannot_honour_is_refused_before_any_table_has_the_batch(
     assert (version(folder), version(tmp_path / GO_FISH.relative)) == (before, 0)
 
 
-@pytest.mark.parametrize("feature", each(WRITTEN))
+@pytest.mark.parametrize("feature", with_long(WRITTEN, long=RARE))
 def test_what_asks_for_nothing_more_is_written_to_and_read_by_spark(
     spark, judging, land, changed, feature
 ):

@@ -14,14 +14,15 @@ from lake_assets.model.endpoints import Endpoints
 from lake_assets.settings.schema import Settings
 from lake_assets_tests.e2e.dev import ROOT, Dev
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.streams.lakes import Places, StreamedLake
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes a `seed` is one for each sequence of random faults: one, more at night."""
     if "seed" in metafunc.fixturenames:
-        more = range(1, metafunc.config.getoption("--sequences"))
-        metafunc.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in more)])
+        seeds = range(metafunc.config.getoption("--sequences"))
+        metafunc.parametrize("seed", with_long(seeds, long=seeds[1:]))
 
 
 @pytest.fixture

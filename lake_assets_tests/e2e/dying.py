@@ -1,18 +1,13 @@
 """A committer that goes down in the midst of a batch, as its process would."""
 
-import pytest
-
 from lake_assets.delta.committer import Committer
 from lake_assets.model.tables import Layer
+from lake_assets_tests.long_parameters import with_long
 
 POINTS = ("before", "half", "last")
 """Of a batch's commits."""
 
-EACH_POINT = [
-    pytest.param("before", marks=pytest.mark.long),
-    "half",
-    pytest.param("last", marks=pytest.mark.long),
-]
+EACH_POINT = with_long(POINTS, long=["before", "last"])
 """Parameters of a test that takes seconds for each: all of them at night."""
 
 

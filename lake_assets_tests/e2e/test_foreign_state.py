@@ -17,6 +17,7 @@ from lake_assets.silver.demux_position import read_position
 from lake_assets.sources.kafka.topics import client_config, ensure_topic
 from lake_assets.streams.pipeline import demux_journal
 from lake_assets_tests.events import framed
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
@@ -202,9 +203,7 @@ def test_rows_of_transactions_that_were_aborted_do_not_come(lake, known):
     assert lake.silver.total() == 1 + 3
 
 
-@pytest.mark.parametrize(
-    "table", [silver_of("chess"), pytest.param(QUARANTINE, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("table", with_long([silver_of("chess"), QUARANTINE], long=[QUARANTINE]))
 def test_a_table_put_back_alone_after_a_requeue_is_refused(lake, produce, known, table):
     with_chess = lake.topic.feed(route=Route(column="game_name", keys=("uno", "go_fish", "chess")))
     rows = produce(4) + Counter(lake.topic.produce(framed(known, "chess", gamer="c")))
@@ -264,9 +263,7 @@ def test_rows_that_come_to_bronze_again_are_not_taken_again(lake, produce):
     assert (lake.bronze, lake.silver) == (first + second + third, first + second + third)
 
 
-@pytest.mark.parametrize(
-    "table", [silver_of("uno"), pytest.param(QUARANTINE, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("table", with_long([silver_of("uno"), QUARANTINE], long=[QUARANTINE]))
 def test_a_restore_of_silver_is_refused_until_it_is_rebuilt(lake, produce, table):
     rows = produce(4)
     lake.stream()

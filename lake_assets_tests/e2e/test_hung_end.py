@@ -9,6 +9,7 @@ import pytest
 
 from lake_assets.state.files import is_locked
 from lake_assets_tests.e2e.dev import wait_for
+from lake_assets_tests.long_parameters import with_long
 
 # What stands for the streams never ends: as a batch whose tasks hang, or a store that is away.
 _HANGS = """
@@ -59,7 +60,7 @@ def hung(settings):
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+    "number", with_long([signal.SIGINT, signal.SIGTERM], long=[signal.SIGTERM])
 )
 def test_a_second_interrupt_tells_what_still_runs_and_a_third_ends_it(settings, number):
     with hung(settings) as process:

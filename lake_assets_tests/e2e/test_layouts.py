@@ -29,6 +29,7 @@ from lake_assets.streams.refresh import refresh_gold
 from lake_assets_tests.backup.lakes import place_at, restored
 from lake_assets_tests.e2e.dying import EACH_POINT, KilledError, doomed
 from lake_assets_tests.events import AT, Topic, framed
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.sample import gold_of, silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
@@ -94,7 +95,7 @@ def at_once(lake, **more):
 
 
 @pytest.mark.parametrize(
-    "in_one_job", [True, pytest.param(False, marks=pytest.mark.long)], ids=["one job", "two jobs"]
+    "in_one_job", with_long([True, False], long=[False]), ids=["one job", "two jobs"]
 )
 def test_rows_lie_in_partitions_and_every_reader_finds_and_skips_them(
     lake, known, spark, in_one_job

@@ -15,6 +15,7 @@ from lake_assets.storage.open_store import lake_of
 from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.e2e.test_gaps import FedLake
 from lake_assets_tests.events import Topic
+from lake_assets_tests.long_parameters import with_long
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -50,7 +51,7 @@ def lake(spark, settings, broker):
     return FedLake(spark, settings, Topic(broker.endpoints))
 
 
-@pytest.mark.parametrize("on_gap", ["stop", pytest.param("record", marks=pytest.mark.long)])
+@pytest.mark.parametrize("on_gap", with_long(["stop", "record"], long=["record"]))
 def test_a_topic_that_was_rewritten_while_nobody_read_is_never_taken_for_the_former(
     lake, broker, on_gap
 ):

@@ -12,6 +12,7 @@ from lake_assets_tests.e2e.asked_registry import asked_registry
 from lake_assets_tests.e2e.runbook import PAGES, Reader
 from lake_assets_tests.e2e.runbook_steps import STEPS
 from lake_assets_tests.events import Topic, framed
+from lake_assets_tests.long_parameters import with_long
 
 DOCS = PAGES.parent
 
@@ -61,20 +62,13 @@ def reader(settings, services, tmp_path, request):
     return reader
 
 
-def each_page():
-    """Two pages at each push, and all at night."""
-    pages = sorted(path.stem for path in PAGES.glob("*.md"))
-    at_each_push = {"backup", "keys"}
-    return [
-        page if page in at_each_push else pytest.param(page, marks=pytest.mark.long)
-        for page in pages
-    ]
+NAMES = sorted(path.stem for path in PAGES.glob("*.md"))
 
 
 @pytest.mark.spark
 @pytest.mark.kafka
 @pytest.mark.slow
-@pytest.mark.parametrize("page", each_page())
+@pytest.mark.parametrize("page", with_long(NAMES, long={*NAMES} - {"backup", "keys"}))
 def test_the_page_does_what_it_says(page, reader):
     reader.follow((PAGES / f"{page}.md").read_text())
     assert reader.done

@@ -43,6 +43,7 @@ from lake_assets_tests.e2e.dying import EACH_POINT, POINTS, KilledError, doomed
 from lake_assets_tests.events import Topic, framed
 from lake_assets_tests.formats.protobuf.given import framed as framed_message
 from lake_assets_tests.formats.protobuf.given import message_of
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.sample import silver_of
 from lake_assets_tests.streams.lakes import StreamedLake
 
@@ -50,7 +51,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
 NAMES = ("games", "twin")
 
-EACH_NAME = ["games", pytest.param("twin", marks=pytest.mark.long)]
+EACH_NAME = with_long(NAMES, long=["twin"])
 """Parameters of a test that takes seconds for each: both at night."""
 
 KEYS = ("uno", "go_fish")

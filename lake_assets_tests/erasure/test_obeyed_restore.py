@@ -19,6 +19,7 @@ from lake_assets_tests.backup.lakes import BRONZE, UNO, UNO_AGG, backed_up, plac
 from lake_assets_tests.backup.test_create import die_after
 from lake_assets_tests.erasure.bytes_of_everything import files_of, holders, objects_of
 from lake_assets_tests.erasure.lakes import PeopledLake, forget, gamers_in
+from lake_assets_tests.long_parameters import with_long
 
 ANN, BOB = "ann-7f3a-41c0", "bob-11aa-90ee"
 
@@ -169,9 +170,7 @@ def test_a_damaged_ledger_of_the_backup_lets_nobody_restore(settings, lake, else
 
 
 @pytest.mark.usefixtures("older")
-@pytest.mark.parametrize(
-    "files", [8, *(pytest.param(n, marks=pytest.mark.long) for n in (14, 20, 26)), 32]
-)
+@pytest.mark.parametrize("files", with_long([8, 14, 20, 26, 32], long=[14, 20, 26]))
 def test_a_restore_that_is_killed_leaves_no_lake_with_the_rows(elsewhere, place, files):
     assert die_after(elsewhere, "restore", place, files) == -signal.SIGKILL
     with pytest.raises(LakeError, match="is being restored from a backup"):

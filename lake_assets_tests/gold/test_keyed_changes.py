@@ -22,6 +22,7 @@ from lake_assets_tests.gold.changes import (
     rows_of,
 )
 from lake_assets_tests.gold.silver import append_silver
+from lake_assets_tests.long_parameters import with_long
 
 pytestmark = pytest.mark.spark
 
@@ -77,7 +78,7 @@ class World:
         assert self.rows(HISTORY, "id", "__start_at", "__end_at") == history_of(of_history)
 
 
-@pytest.mark.parametrize("bucket_rows", [1, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("bucket_rows", with_long([1, 1000], long=[1000]))
 def test_a_keyed_table_is_what_all_changes_come_to(
     spark, tmp_path_factory, bucket_rows, few_examples
 ):

@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 
 from lake_assets.gold.window_refresh import refresh_windows
 from lake_assets_tests.gold.test_window_refresh import VIEW, add
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.sample import GAMES
 
 pytestmark = pytest.mark.spark
@@ -71,9 +72,7 @@ def has(lake, key):
     }
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 4))]
-)
+@pytest.mark.parametrize("seed", with_long(range(4), long=range(1, 4)))
 def test_windows_and_late_rows_are_those_of_a_plain_model(spark, context, lake, seed):
     chance = random.Random(seed)  # noqa: S311 - the same rows each time
     feed = GAMES.model_copy(update={"gold": (VIEW,)})

@@ -31,6 +31,7 @@ from lake_assets.silver.rows import silver_schema
 from lake_assets.silver.stored_keys import ensure_deduplicable
 from lake_assets.spark.fan_out import Written
 from lake_assets.spark.lake_context import open_lake
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.sample import GAMES, silver_of
 from lake_assets_tests.silver.duplicates import Sent, ensure_kept, kept_of
 
@@ -393,9 +394,7 @@ def test_what_is_derived_again_is_what_the_rule_says_table_by_table_and_part_by_
     )
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, 2, *(pytest.param(n, marks=pytest.mark.long) for n in range(3, 12))]
-)
+@pytest.mark.parametrize("seed", with_long(range(12), long=range(3, 12)))
 def test_whatever_happens_between_batches_silver_is_what_the_rule_says(lake, seed, tmp_path):
     chance = random.Random(seed)  # noqa: S311 - not for secrets
     offsets, now = Counter(), 0

@@ -15,6 +15,7 @@ from lake_assets.model.feeds import Feed
 from lake_assets.model.reports import Judged
 from lake_assets.silver.rows import ROW
 from lake_assets.silver.rows_in_several_tables import are_first, spread_to_rows
+from lake_assets_tests.long_parameters import with_long
 from lake_assets_tests.silver.routing import bronze_rows, feed, open_events
 from lake_assets_tests.silver.test_reprocess import dying
 
@@ -175,7 +176,7 @@ def declared_as(least, *, chess_is_known):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2))])
+@pytest.mark.parametrize("seed", with_long(range(3), long=[1, 2]))
 def test_any_rebuild_and_requeue_leave_what_the_routes_say(lake, seed):
     chance = random.Random(seed)  # noqa: S311 - nothing is kept secret
     values = [
