@@ -13,7 +13,7 @@ from lake_assets.errors import SourceError
 from lake_assets.model.endpoints import Endpoints
 from lake_assets.simulator.script import Script
 from lake_assets.simulator.workload import Workload
-from lake_assets.sources.kafka.refusals import Refusals, explain, fatal_errors
+from lake_assets.sources.kafka.refusals import Refusals, explain
 from lake_assets.sources.kafka.topics import client_config, ensure_topic
 
 _IN_FLIGHT = 200_000
@@ -22,6 +22,11 @@ _IN_FLIGHT = 200_000
 _DELIVERY_S = 60.0
 """Seconds until a message that no broker takes counts as lost. Less would not outlast a broker's
 restart; more keeps a user waiting whose broker is gone for good."""
+
+_FLUSH_S = 0.1
+"""Seconds of one `flush`. From 0.2 on, confluent-kafka's (2.16) goes on when a fatal error ended a
+part of it, and calls delivery callbacks with the error raised: Python says SystemError in its place
+or has forgotten it."""
 
 _USUAL: dict[str, Any] = {"linger.ms": 20, "batch.size": 1 << 20, "compression.type": "lz4"}
 """Properties of the producer unless the user gives others: hosted brokers may take less."""
@@ -85,7 +90,9 @@ class _Deliveries:
     def finish(self) -> None:
         """Wait until everything is delivered."""
         with self._asking(len(self._producer)):
-            left = self._producer.flush(_DELIVERY_S + 5)
+            ends_at = time.monotonic() + _DELIVERY_S + 5
+            while (left := self._producer.flush(_FLUSH_S)) and time.monotonic() < ends_at:
+                pass
         self._raise_if_lost()
         if left:
             raise self._error(left, KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 - public
@@ -98,8 +105,7 @@ class _Deliveries:
     def _asking(self, count: int) -> Iterator[None]:
         """Turn what the client raises into our error; a fatal one comes out of any call."""
         try:
-            with fatal_errors():
-                yield
+            yield
         except BufferError as problem:
             full = KafkaError(KafkaError._QUEUE_FULL)  # noqa: SLF001 - public all the same
             raise self._error(count, full) from problem

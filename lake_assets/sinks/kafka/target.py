@@ -19,13 +19,7 @@ from lake_assets.sinks.base import Call, DeletedRow, Outcome, origins_of
 from lake_assets.sinks.kafka.cluster import cluster_of, look_at_topic
 from lake_assets.sinks.kafka.subject import Subject
 from lake_assets.sinks.kafka.values import JsonValues, ProtobufValues, Unfit, Values, as_json
-from lake_assets.sources.kafka.refusals import (
-    FORBIDDEN,
-    MISSING,
-    Refusals,
-    explain,
-    fatal_errors,
-)
+from lake_assets.sources.kafka.refusals import FORBIDDEN, MISSING, Refusals, explain
 from lake_assets.sources.kafka.topics import client_config
 
 ORIGIN = "lake_assets.origin"
@@ -199,7 +193,6 @@ class KafkaTarget:
         if is_lasting or tried_s >= self._tried_for_s:
             raise self._stopped(error)
 
-    @fatal_errors()
     def _produce(
         self, call: Call, numbers: Sequence[int], origins: Sequence[str]
     ) -> dict[int, KafkaError | None]:

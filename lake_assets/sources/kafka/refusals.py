@@ -8,12 +8,11 @@ and librdkafka does not pass that on.
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 
 from lake_assets.errors import SourceError, SourceNotFoundError
 
@@ -80,21 +79,6 @@ def _kind(error: KafkaError) -> tuple[int, bool]:
 
 def _is_alert(error: KafkaError) -> bool:
     return error.code() in _UNREACHABLE and "alert" in error.str()
-
-
-@contextmanager
-def fatal_errors() -> Iterator[None]:
-    """Raise a producer's fatal error as a KafkaException, whatever callback is called meanwhile.
-
-    `poll` and `flush` of confluent-kafka (2.16) have it raised already while they call the delivery
-    callbacks of what was lost by it; of the first one Python then says SystemError.
-    """
-    try:
-        yield
-    except SystemError as problem:
-        if isinstance(problem.__cause__, KafkaException):
-            raise problem.__cause__ from None
-        raise
 
 
 def is_about_question(error: KafkaError) -> bool:
