@@ -1,6 +1,6 @@
 """Columns by their names, with types where these are known, and whether there may be others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -23,6 +23,11 @@ class Columns:
     def and_(self, *others: str) -> "Columns":
         """With further ones."""
         return Columns({**self.types, **dict.fromkeys(others)}, self.is_open)
+
+    def without(self, names: Container[str]) -> "Columns":
+        """Without some."""
+        left = {name: kind for name, kind in self.types.items() if name not in names}
+        return Columns(left, self.is_open)
 
     @classmethod
     def of(cls, schema: Iterable[pa.Field], *, is_open: bool = False) -> "Columns":

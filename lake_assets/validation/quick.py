@@ -14,6 +14,8 @@ from sqlglot import exp
 from lake_assets.feeds.document import Loc
 from lake_assets.formats.schema_merge import in_words
 from lake_assets.model.sinks import CHANGE
+from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.transforms import ELEMENT
 from lake_assets.parquet.partitioning import can_partition
 from lake_assets.validation.columns import FeedColumns
 from lake_assets.validation.functions import known_functions
@@ -30,6 +32,9 @@ from lake_assets.validation.sql_text import (
     parse_text,
 )
 from lake_assets.validation.texts import Declared, Name, Over, Text, Wanted
+
+_UNSENT = frozenset({*ORIGIN_NAMES, ELEMENT})
+"""Columns of a table that are no fields of what a sink sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +70,14 @@ class Known:
             Over.SELECTED: self.own.selected,
             Over.SILVER: self.own.silver,
         }
-        if one.over is not Over.VIEW:
+        if one.over in stages:
             return stages[one.over]
-        found = self.views.get(("", one.view), UNKNOWN)
         key = declared.feed.view_key_column
-        return found.and_(CHANGE, *([key] if key else []))
+        if one.over is Over.SENT and not one.view:
+            found = self.own.silver
+        else:
+            found = self.views.get(("", one.view), UNKNOWN).and_(*([key] if key else []))
+        return found.without(_UNSENT) if one.over is Over.SENT else found.and_(CHANGE)
 
 
 def judge(declared: Declared, known: Known) -> Iterator[Problem]:
@@ -214,7 +222,8 @@ class _Tables:
 
 def _name(name: Name, columns: Columns) -> Iterator[Problem]:
     path = name.name
-    if (found := columns.find(path)) is not None:
+    found = columns.find(path)
+    if found is not None and (found == path or name.over is not Over.SENT):
         kind = columns.types[found]
         if kind is not None and not _FITS[name.wanted](kind):
             fact = f"`{path}` is {in_words(kind)}, and {_WANTS[name.wanted]}"

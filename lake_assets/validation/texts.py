@@ -26,6 +26,7 @@ class Over(StrEnum):
     SELECTED = "selected"
     SILVER = "silver"
     VIEW = "view"
+    SENT = "sent"  # by a sink without `select`: a field's name is its column's, case included
 
 
 class Wanted(StrEnum):
@@ -117,6 +118,8 @@ class Declared:
             yield from _keyed_names(("keyed",), feed.keyed)
         for place, view in self._named("gold", feed.gold):
             yield from self._names_of_view(("gold", place), view)
+        for place, sink in self._named("sinks", feed.sinks):
+            yield from _names_of_sink(("sinks", place), sink)
 
     def _deduplicated(self) -> Iterator[Name]:
         told = self.feed.deduplicate
@@ -224,6 +227,22 @@ def _of_sink(loc: Loc, sink: Sink) -> Iterator[Text]:
     for name, sql in (sink.select or {}).items():
         at = (*loc, "select", name)
         yield Text(loc=at, sql=sql, kind=Kind.VALUE, over=over, view=sink.view or "")
+
+
+def _names_of_sink(loc: Loc, sink: Sink) -> Iterator[Name]:
+    view = sink.view or ""
+    for place, name in enumerate(sink.key):
+        yield Name(loc=(*loc, "key", place), name=name, over=Over.VIEW, view=view)
+    if sink.select is not None:
+        return  # its fields are named there, and the model has compared them
+    if sink.kafka is not None and sink.kafka.key is not None:
+        yield Name(loc=(*loc, "kafka", "key"), name=sink.kafka.key, over=Over.SENT, view=view)
+    if sink.sql is not None:
+        for place, name in enumerate(sink.sql.key):
+            yield Name(loc=(*loc, "sql", "key", place), name=name, over=Over.SENT, view=view)
+        if sink.sql.version is not None:
+            at: Loc = (*loc, "sql", "version")
+            yield Name(loc=at, name=sink.sql.version, over=Over.SENT, view=view)
 
 
 def _keyed_texts(loc: Loc, keyed: Any) -> Iterator[Text]:  # noqa: ANN401 - `model.keyed.Keyed`

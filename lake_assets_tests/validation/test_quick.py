@@ -146,6 +146,49 @@ def test_a_sink_reads_what_its_table_has(tmp_path):
     ]
 
 
+VIEWS = """gold:
+  - {name: v, keys: [player], measures: {n: count(*)}}
+  - {name: q, sql: "select player, count(*) as n from silver group by player"}
+  - {name: k, keyed: {by: [player], order: score}}
+"""
+
+SQL = "sql: {url: 'postgresql://h/d', table: t, %s}"
+
+
+@pytest.mark.parametrize(
+    ("sink", "place", "said"),
+    [
+        ("from: silver, kafka: {topic: o, key: playr}", "kafka.key", "`playr`. Write `player`"),
+        ("from: silver, kafka: {topic: o, key: Player}", "kafka.key", "`Player`. Write `player`"),
+        ("from: silver, kafka: {topic: o, key: _offset}", "kafka.key", "`_offset`. Columns here"),
+        (f"from: silver, {SQL % 'key: [at, gam]'}", "sql.key[1]", "`gam`. Write `game`"),
+        (f"from: silver, {SQL % 'key: [at], version: scor'}", "sql.version", "`scor`. Write"),
+        ("from: gold.v, kafka: {topic: o, key: score}", "kafka.key", "`score`. Columns here are"),
+        ("from: gold.k, key: [playr], kafka: {topic: o}", "key[0]", "`playr`. Write `player`"),
+        ("from: gold.k, kafka: {topic: o, key: scor}", "kafka.key", "`scor`. Write `score`"),
+        ("from: gold.q, kafka: {topic: o, key: _change_type}", "kafka.key", "`_change_type`."),
+    ],
+)
+def test_a_field_that_a_sink_does_not_send_is_told(tmp_path, sink, place, said):
+    (found,) = faults(tmp_path, f"{VIEWS}sinks: [{{name: s, {sink}}}]\n")
+    assert f" sinks[0].{place}: there is no column {said}" in found
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [
+        "from: silver, kafka: {topic: o, key: player}",
+        "from: silver, kafka: {topic: o, key: who}, select: {who: player}",
+        f"from: silver, {SQL % 'key: [at, game], version: score'}",
+        "from: gold.q, key: [player], kafka: {topic: o, key: game}",
+        "from: gold.k, key: [player], kafka: {topic: o, key: player}",
+        f"from: gold.v, deletes: true, {SQL % 'key: [game, player]'}",
+    ],
+)
+def test_a_field_that_a_sink_sends_is_right(tmp_path, sink):
+    assert faults(tmp_path, f"{VIEWS}sinks: [{{name: s, {sink}}}]\n") == []
+
+
 def test_what_a_route_reads_is_a_column(tmp_path):
     text = HEAD.replace("column: game", "sql: lowr(gmae)")
     found = [told(error) for error in report_of(tmp_path, text).errors]
