@@ -15,7 +15,7 @@ from deltalake import DeltaTable, Schema, convert_to_deltalake
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.parquet_folder import LOG, ensure_fit, ensure_placed, files_in
-from lake_assets.errors import LakeError, first_line
+from lake_assets.errors import LakeError, fact_and_step, first_line
 from lake_assets.model.ddl import Column, Scalar, columns_of_ddl
 from lake_assets.parquet.arrow_types import SCALARS
 
@@ -97,7 +97,8 @@ def _split(folder: Path, partition_by: str) -> pa.Schema:
         columns = columns_of_ddl(partition_by) if partition_by else ()
     except ValueError as problem:
         step = "Write names and types: `day date, country string`"
-        raise LakeError(str(folder), f"--partition-by: {problem}", step) from problem
+        fact, _ = fact_and_step(str(problem))
+        raise LakeError(str(folder), f"--partition-by: {fact}", step) from problem
     return pa.schema([pa.field(column.name, _type_of(folder, column)) for column in columns])
 
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-from lake_assets.errors import ExportError
+from lake_assets.errors import ExportError, fact_and_step
 from lake_assets.model.topic_pattern import topic_name
 
 _DIGITS = 9
@@ -31,7 +31,7 @@ def stem_of(topic: str) -> str:
     try:
         topic_name(topic)
     except ValueError as problem:
-        raise ExportError("--topic", str(problem), "Correct it") from problem
+        raise ExportError("--topic", *fact_and_step(str(problem))) from problem
     if len(topic) > LONGEST_TOPIC:
         fact = f"has {len(topic)} characters, and a file's name has room for {LONGEST_TOPIC}"
         raise ExportError(f"topic {topic!r}", fact, "Stream it, or copy it to another topic")

@@ -6,10 +6,10 @@ from difflib import get_close_matches
 
 from pydantic_core import ErrorDetails
 
+from lake_assets.errors import fact_and_step
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.examples import example_of
 from lake_assets.feeds.known_fields import fields_at, mapping_at, suggest
-from lake_assets.feeds.next_steps import step_for
 from lake_assets.feeds.problems import Words
 from lake_assets.feeds.wrong_values import HIDDEN, again, found_in, wrong_value
 
@@ -50,45 +50,18 @@ def _is_secret(loc: Loc) -> bool:
 
 
 def said(message: str, where: str, loc: Loc) -> Words:
-    """What one of our own validators says, which mostly ends with what would be right."""
-    fact, step = split_step(message)
+    """What a validator of ours says of a field, or of the feed if `where` is empty."""
+    fact, step = fact_and_step(message)
+    if not fact:
+        return Words(f"{where or 'the feed'} is incomplete", step)
     begin = f"{where}: " if where else ""
-    if step:
-        if fact in {"", dotted(loc)}:
-            fact = f"{where or fact or 'the feed'} is incomplete"
-            return Words(fact, step, f"{begin}{message}" if where or message[:4] != "give" else "")
-        return Words(f"{begin}{fact}", step, f"{begin}{message}")
-    return Words(f"{begin}{message}", step_for(message) or _docs_of(loc, message))
-
-
-_VERBS = (
-    *("use", "write", "give", "name", "leave", "call", "route", "declare", "rename", "partition"),
-    *("cast", "make", "join", "put", "add", "remove", "choose", "read", "compute", "compare"),
-    *("let", "define", "install", "correct"),
-)
-"""How what is to be done begins."""
-
-_STEP = re.compile(rf"(?:^|[:;,] )(?=(?:so )?(?:{'|'.join(_VERBS)})\b(?![.:\[]))")
-"""A verb that is followed by `.` or `:` is the name of a field: `route.column: …`."""
-
-
-def split_step(message: str) -> tuple[str, str]:
-    """The fact and the next step of a message that has both, else the message alone."""
-    found = _STEP.search(message)
-    if found is None:
-        return message, ""
-    step = message[found.end() :].removeprefix("so ")
-    return message[: found.start()], step[0].upper() + step[1:]
+    return Words(f"{begin}{fact}", step or _docs_of(loc, fact))
 
 
 def _unknown_field(loc: Loc, where: str) -> Words:
-    fields = fields_at(loc[:-1])
-    name = str(loc[-1])
-    close = get_close_matches(name, fields, n=1)
-    fact = f"{where} is no field; {suggest(name, fields)}"
-    if close:
-        return Words(f"{where} is no field", f"Write `{close[0]}`", fact)
-    return Words(fact, "Remove it, or use one of these")
+    message = f"{where} is no field; {suggest(str(loc[-1]), fields_at(loc[:-1]))}"
+    fact, step = fact_and_step(message)
+    return Words(fact, step or "Remove it, or use one of these")
 
 
 def told_once(problems: Sequence[ErrorDetails]) -> list[ErrorDetails]:

@@ -3,11 +3,10 @@
 Where in its file that is, is `feeds.load`'s.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lake_assets.errors import FeedError
+from lake_assets.errors import FeedError, fact_and_step
 from lake_assets.feeds.delta_facts import unread_table
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.files_facts import unnamed_schemas, unread_files
@@ -42,8 +41,8 @@ def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
 
 def _bad_crons(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if feed.schedule is not None and (fact := complaint(feed.schedule)) is not None:
-        told = re.split(r": (?:use|write) ", fact)[0]
-        yield ("run",), f"{told}: use a cron expression as '0 * * * *', or `manual`"
+        told, _ = fact_and_step(fact)
+        yield ("run",), f"{told}\nuse a cron expression as '0 * * * *', or `manual`"
     brought = {name_of_deletes(view.name) for view in feed.gold if view.keyed}
     for index, view in enumerate(feed.gold):
         fact = complaint(view.schedule) if view.schedule is not None else None
@@ -104,7 +103,7 @@ def _foreign_column(feed: Feed, route: Route, loc: Loc) -> Iterator[tuple[Loc, s
     word = kind.name if isinstance(kind, Scalar) else type(kind).__name__.lower()
     if word not in KEY_TYPES:
         fact = f"{name!r} is of type {word}, which holds no keys"
-        yield (*loc, "column"), f"{fact}: use one of {', '.join(KEY_TYPES)}"
+        yield (*loc, "column"), f"{fact}\nuse one of {', '.join(KEY_TYPES)}"
 
 
 def _unusable_function(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
@@ -115,16 +114,11 @@ def _unusable_function(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:
     try:
         find_function(name)
     except FeedError as problem:
-        yield ("transform",), f"{problem.thing}: {problem.fact}: {_then(problem.next_step)}"
+        yield ("transform",), f"{problem.thing}: {problem.fact}\n{problem.next_step}"
         return
     if other := hidden_module(name, folder):
         fact = f"{name} is that of {other}, which hides the module beside the feed"
-        yield ("transform",), f"{fact}: give that one another name"
-
-
-def _then(step: str) -> str:
-    """A next step behind a colon."""
-    return step[:1].lower() + step[1:]
+        yield ("transform",), f"{fact}\ngive that one another name"
 
 
 def unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
@@ -143,4 +137,4 @@ def unhidden_bodies(feed: Feed) -> Iterator[tuple[Loc, str]]:
     body = feed.payload.wrapped
     if feed.mask and body is not None and body.prefix and body.rescues:
         fact = f"values of bodies that fit no column are in {body.prefix}_rescued as they came"
-        yield ("mask",), f"{fact}: give json `on_mismatch: quarantine` and `on_unknown: ignore`"
+        yield ("mask",), f"{fact}\ngive json `on_mismatch: quarantine` and `on_unknown: ignore`"

@@ -45,19 +45,19 @@ def _unread_values(kind: FileFormat, payload: Payload) -> Iterator[tuple[Loc, st
         named = " or ".join(f"`{one}`" for one in sorted(wanted))
         yield ("payload",), f"files of format {kind} go with {named}, not with `{payload.format}`"
     elif is_framed and not payload.needs_registry:
-        yield loc, "values of framed files name a registered schema: give `subject`, or `subjects`"
+        yield loc, "values of framed files name a registered schema\ngive `subject`, or `subjects`"
     elif payload.needs_registry and payload.protobuf is None and not is_framed:
         instead = "give `schema`, or `infer: true`"
         if payload.avro is not None:
-            instead = "each file has its own; write `avro: {}`"
-        fact = f"rows of files of {kind} name no registered schema: {instead}"
+            instead = "write `avro: {}`, since each file has its own"
+        fact = f"rows of files of {kind} name no registered schema\n{instead}"
         yield loc, f"{fact}, or read files of format framed"
 
 
 def unnamed_schemas(feed: Feed) -> Iterator[tuple[Loc, str]]:
     """Rows that are in no files, and of which nobody says under which subject schemas are."""
     body = feed.payload.wrapped
-    fact = "give `subject`, or `subjects` if there are several"
+    fact = "\ngive `subject`, or `subjects` if there are several"
     if feed.payload.brings_schemas and feed.source.files is None:
         yield ("payload", feed.payload.format), fact
     if body is not None and body.brings_schemas:
@@ -78,7 +78,7 @@ def unread_payload(feed: Feed, rows: str) -> Iterator[tuple[Loc, str]]:
     if payload.format != "json":
         yield ("payload",), f"{rows} go with `json`, not with `{payload.format}`"
     elif payload.needs_registry:
-        fact = f"{rows} name no registered schema: give `schema`, or `infer: true`"
+        fact = f"{rows} name no registered schema\ngive `schema`, or `infer: true`"
         yield ("payload", payload.format), fact
     if payload.wrapped is not None:
         yield ("payload", "wrapped"), f"{rows} are JSON, and wrap no message"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from lake_assets.model.feeds import Feed
 from lake_assets.model.flows import OF_TABLES, filling, where_of
 from lake_assets.model.transforms import generators_in
+from lake_assets.model.view_sinks import DECLARE_IT
 
 
 def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
@@ -16,7 +17,7 @@ def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
     for feed in feeds:
         if feed.into is None:
             if feed.where is not None:
-                yield feed, "where", "goes with `into`: declare an expectation that drops rows"
+                yield feed, "where", "goes with `into`\ndeclare an expectation that drops rows"
             continue
         fact = _fact(by_name, feed, feed.into)
         if fact:
@@ -24,7 +25,7 @@ def wrong_flows(feeds: Sequence[Feed]) -> Iterator[tuple[Feed, str, str]]:
         if (called := _called_as_where(by_name, feed)) is not None:
             yield feed, "where", called
         for name in sorted(OF_TABLES & feed.model_fields_set):
-            yield feed, name, f"is of the tables: declare it of feed {feed.into!r}, which has them"
+            yield feed, name, f"is of the tables\ndeclare it of feed {feed.into!r}, which has them"
 
 
 def _called_as_where(by_name: dict[str, Feed], feed: Feed) -> str | None:
@@ -33,16 +34,16 @@ def _called_as_where(by_name: dict[str, Feed], feed: Feed) -> str | None:
     name = where_of(feed)
     if target is None or name not in {one.name for one in target.expectations}:
         return None
-    return f"is counted as {name}, and feed {target.feed!r} has an expectation called so: rename it"
+    return f"is counted as {name}, and feed {target.feed!r} has an expectation called so\nrename it"
 
 
 def _fact(by_name: dict[str, Feed], feed: Feed, into: str) -> str:
     target = by_name.get(into)
     if into == feed.feed:
-        return "is the feed itself: leave it out"
+        return "is the feed itself\nleave it out"
     if target is None:
         others = ", ".join(name for name in by_name if name != feed.feed) or "none"
-        return f"there is no feed {into!r}; other feeds are {others}"
+        return f"there is no feed {into!r}; other feeds are {others}\n{DECLARE_IT}"
     return _unfit(feed, target)
 
 
@@ -65,7 +66,7 @@ def _unfit(feed: Feed, target: Feed) -> str:
     if is_another and target.deduplicate is not None and not target.deduplicate.time:
         return (
             f"feed {into!r} deduplicates by when {target.source.kind} got a row, and "
-            f"{feed.source.kind} tells another time: name a column there, `deduplicate: time`"
+            f"{feed.source.kind} tells another time\nname a column there, `deduplicate: time`"
         )
     if not feed.source.origin.goes_into(target.source.origin):
         return (

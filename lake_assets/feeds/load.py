@@ -39,13 +39,13 @@ class FeedFile:
     document: Document | None
     """Its file with places of its parts; None of a feed that Python makes."""
 
-    def problem(self, loc: Loc, fact: str, next_step: str, sentence: str = "") -> FeedError:
+    def problem(self, loc: Loc, fact: str, next_step: str) -> FeedError:
         """What is wrong with a part of it."""
         if self.document is None:
             thing = f"{self.path}, feed {self.feed.feed!r}"
-            return problem_at(thing, None, fact, next_step, sentence)
+            return problem_at(thing, None, fact, next_step)
         place = self.document.place_of(loc)
-        return problem_at(str(self.path), place, fact, next_step, sentence)
+        return problem_at(str(self.path), place, fact, next_step)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,12 +170,12 @@ def _told(document: Document, error: ErrorDetails) -> FeedError:
 
 def _wrong_facts(file: FeedFile) -> Iterator[FeedError]:
     for loc, fact in facts_of(file.feed, file.path.parent):
-        yield _of(file, loc, f"{dotted(loc)}: {fact}")
+        yield _of(file, loc, fact)
 
 
 def _of(file: FeedFile, loc: Loc, message: str) -> FeedError:
-    """What is wrong with a part of a feed, of a message that may have a next step at its end."""
-    return file.problem(loc, *said(message, "", loc))
+    """What is wrong with a part of a feed, as a validator says it."""
+    return file.problem(loc, *said(message, dotted(loc), loc))
 
 
 def _as_one_lake(files: Sequence[FeedFile]) -> tuple[list[FeedFile], list[FeedError]]:
@@ -207,7 +207,7 @@ def _wrong_flows(files: Sequence[FeedFile]) -> Iterator[FeedError]:
     for file in files:
         for whose, name, fact in wrong:
             if whose is file.feed:
-                yield _of(file, (name,), f"{name}: {fact}")
+                yield _of(file, (name,), fact)
 
 
 def _unfit(file: FeedFile) -> Iterator[FeedError]:
@@ -215,7 +215,7 @@ def _unfit(file: FeedFile) -> Iterator[FeedError]:
     feed = file.feed
     if feed.into is None:
         return
-    told = f"into: feed {feed.into!r} declares"
+    told = f"feed {feed.into!r} declares"
     for at, fact in (*foreign_route(feed), *unhinted_partitions(feed), *_unread(feed)):
         yield _of(file, ("into",), f"{told} {dotted(at)}, and {fact}")
 
@@ -242,6 +242,5 @@ def _wrong_references(files: Sequence[FeedFile]) -> Iterator[FeedError]:
     wrong = list(wrong_references([file.feed for file in files]))
     for file in files:
         for whose, index, fact in wrong:
-            loc = ("gold", index, "sql")
             if whose is file.feed:
-                yield _of(file, loc, f"{dotted(loc)} {fact}")
+                yield _of(file, ("gold", index, "sql"), fact)

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from lake_assets.feeds.document import Document, Loc
 
-_TWINS = re.compile(r"two (\w+) are called ([^,]+)")
+_TWINS = re.compile(r"two (\w+) are called ([^,\n]+)")
 
 _LISTS = {"views": "gold"}
 """Lists that are called otherwise than their fields."""

@@ -13,7 +13,7 @@ def unread_database(feed: Feed) -> Iterator[tuple[Loc, str]]:
     if feed.source.postgres is None:
         return
     if feed.run is None:
-        fact = 'a table of PostgreSQL is read on a schedule: give one, such as `run: "*/5 * * * *"`'
+        fact = 'a table of PostgreSQL is read on a schedule\ngive one, such as `run: "*/5 * * * *"`'
         yield ("run",), fact
     yield from unread_payload(feed, "rows of PostgreSQL")
     yield from unread_routes(feed, "PostgreSQL")

@@ -27,9 +27,6 @@ class Words(NamedTuple):
 
     next_step: str
 
-    sentence: str = ""
-    """Both in one, if they were said so."""
-
 
 class FeedsError(FeedError):
     """Several things are wrong with feeds; each is a `FeedError` and a line of the message."""
@@ -43,9 +40,7 @@ class FeedsError(FeedError):
         self.problems = tuple(problems)
 
 
-def problem_at(
-    file: str, place: Place | None, fact: str, next_step: str, sentence: str = ""
-) -> FeedError:
+def problem_at(file: str, place: Place | None, fact: str, next_step: str) -> FeedError:
     """The error of a part of a file; without a place, of all of it.
 
     Args:
@@ -53,12 +48,9 @@ def problem_at(
         place: of the part.
         fact: what is wrong with it.
         next_step: what to do.
-        sentence: both in one, if they were said so.
     """
     thing = file if place is None else f"{file}, line {place.line}"
     problem = FeedError(thing, _shown(fact), _shown(next_step))
-    if sentence:
-        problem.args = (f"{thing}: {_shown(sentence)}",)
     problem.file = file
     if place is not None:
         problem.line, problem.column = place.line, place.column

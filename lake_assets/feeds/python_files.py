@@ -99,4 +99,4 @@ def _words(problem: ValidationError) -> Words:
         fact = f"{problem.title}: {dotted(first['loc'])}"
         words = said(first["msg"].removeprefix("Value error, "), fact, ())
     more = f"; and {len(others)} more" if others else ""
-    return Words(f"{words.fact}{more}", words.next_step, words.sentence and words.sentence + more)
+    return Words(f"{words.fact}{more}", words.next_step)

@@ -41,10 +41,10 @@ def unreachable(feed: Feed) -> Iterator[tuple[Loc, str]]:
             if call := _CALLS.search(text):
                 function = call[1].lower()
                 why = _WHY.get(function, "runs any code of the JVM's")
-                yield loc, f"{function}() may not be used: it {why}"
+                yield loc, f"{function}() may not be used: it {why}\nleave it out"
             elif not _is_query(loc) and (found := _SUBQUERY.search(text)):
                 fact = f"`({found[1].lower()} …` reads other tables, and an expression its own row"
-                yield loc, f"{fact}: compute it in a gold view with `sql`, which joins"
+                yield loc, f"{fact}\ncompute it in a gold view with `sql`, which joins"
 
 
 def _is_query(loc: Loc) -> bool:

@@ -20,7 +20,7 @@ _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 def _identifier(value: str) -> str:
     if _IDENTIFIER.fullmatch(value) is None:
         message = (
-            f"{value!r} is not a name: use lower-case letters, digits and _, a letter first, "
+            f"{value!r} is not a name\nuse lower-case letters, digits and _, a letter first, "
             "at most 63"
         )
         raise ValueError(message)
@@ -29,7 +29,7 @@ def _identifier(value: str) -> str:
 
 def _key(value: str) -> str:
     if not is_key_name(value):
-        message = f"{value!r} cannot name a table: use 1 to 64 lower-case letters, digits and _"
+        message = f"{value!r} cannot name a table\nuse 1 to 64 lower-case letters, digits and _"
         raise ValueError(message)
     return value
 
@@ -67,6 +67,6 @@ class Noun(BaseModel):
         if isinstance(value, bool) and info.field_name is not None:
             kinds = _kinds(cls.model_fields[info.field_name].annotation)
             if bool not in kinds and kinds & {int, float}:
-                message = f"is {str(value).lower()}, and no number: write one, such as 3"
+                message = f"is {str(value).lower()}, and no number\nwrite one, such as 3"
                 raise ValueError(message)
         return value

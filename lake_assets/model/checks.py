@@ -12,6 +12,7 @@ from humanfriendly import InvalidTimespan, format_timespan, parse_timespan
 from pydantic import AliasChoices, BeforeValidator, Field, PlainSerializer, model_validator
 
 from lake_assets.model.base import Identifier, KeyName, Noun
+from lake_assets.model.unique_names import one_of
 
 
 class Severity(StrEnum):
@@ -41,7 +42,7 @@ def duration(value: object) -> timedelta:
     seconds = 0.0
     if isinstance(value, str) and _MONTHS.fullmatch(value):
         number = value.strip(" M")
-        message = f"{value!r} may be minutes or months: write {number}m, or days"
+        message = f"{value!r} may be minutes or months\nwrite {number}m, or days"
         raise ValueError(message)
     if isinstance(value, timedelta):
         seconds = value.total_seconds()
@@ -51,12 +52,12 @@ def duration(value: object) -> timedelta:
         except InvalidTimespan:
             seconds = 0.0
     if seconds <= 0:
-        message = f"{_shown(value)} is no duration: {_STEP}"
+        message = f"{_shown(value)} is no duration\n{_STEP}"
         raise ValueError(message)
     try:
         return timedelta(seconds=seconds)
     except OverflowError as problem:
-        message = f"{value!r} is longer than any time: {_STEP}"
+        message = f"{value!r} is longer than any time\n{_STEP}"
         raise ValueError(message) from problem
 
 
@@ -81,10 +82,10 @@ class RowCount(Noun):
     @model_validator(mode="after")
     def _bounds_are_bounds(self) -> Self:
         if self.min is None and self.max is None:
-            message = "give min, max or both"
+            message = "\ngive min, max or both"
             raise ValueError(message)
         if self.min is not None and self.max is not None and self.min > self.max:
-            message = f"min {self.min} is above max {self.max}"
+            message = f"min {self.min} is above max {self.max}\nwrite the smaller number as `min`"
             raise ValueError(message)
         return self
 
@@ -137,8 +138,7 @@ class DatasetCheck(Noun):
     def _checks_one_thing(self) -> Self:
         given = [kind for kind in self.kinds if getattr(self, kind) is not None]
         if len(given) != 1:
-            fact = f"not {' and '.join(given)}" if given else "none is given"
-            message = f"a check has one of {', '.join(self.kinds)}; {fact}"
+            message = f"a check has one of {', '.join(self.kinds)}; {one_of(given)}"
             raise ValueError(message)
         return self
 

@@ -24,14 +24,16 @@ def complaint(expression: str) -> str | None:
     words = expression.split()
     if len(words) != len(_FIELDS):
         count = f"{expression!r} has {len(words)} fields"
-        return f"{count}, not 5 (minute hour day month weekday): {_LIKE}"
+        return f"{count}, not 5 (minute hour day month weekday)\n{_LIKE}"
     for word, (name, least, most) in zip(words, _FIELDS, strict=True):
         if not all(_fits(part, least, most) for part in word.split(",")):
-            return f"{word!r} in {expression!r} is no {name}: use *, {least}-{most}, lists or */n"
+            return f"{word!r} in {expression!r} is no {name}\nuse *, {least}-{most}, lists or */n"
     if next_tick(expression, _ANY_DAY) is None:
-        return f"{expression!r} never comes: no month has that day"
+        return f"{expression!r} {_NEVER}"
     return None
 
+
+_NEVER = "never comes: no month has that day\nname a day that the month has"
 
 _LIKE = "write it like '*/15 * * * *'"
 
@@ -43,9 +45,9 @@ def setting_complaint(expression: str) -> str | None:
     """
     if expression.startswith("@") or len(expression.split()) == len(_FIELDS):
         if not croniter.is_valid(expression):
-            return f"{expression!r} is no cron expression; write it like '*/15 * * * *'"
+            return f"{expression!r} is no cron expression\n{_LIKE}"
         if next_tick(expression, _ANY_DAY) is None:
-            return f"{expression!r} never comes: no month has that day"
+            return f"{expression!r} {_NEVER}"
         return None
     return complaint(expression)
 

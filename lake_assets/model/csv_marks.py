@@ -16,7 +16,7 @@ def complaint(marks: Mapping[str, str], null_value: str) -> str:
         if mark and mark in "\r\n\0":
             return f"{name} cannot be the end of a line or a null character"
         if not mark.isascii():
-            return f"{name} {mark!r} is not ASCII: choose another one, or have producers write one"
+            return f"{name} {mark!r} is not ASCII\nchoose another one, or have producers write one"
     given = [mark for mark in marks.values() if mark]
     if len(set(given)) < len(given):
         return "delimiter, quote and escape are different characters"

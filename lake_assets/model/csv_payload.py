@@ -46,7 +46,7 @@ class CsvPayload(Noun):
         for column in columns:
             if not isinstance(column.type, Scalar | Decimal) or column.type == Scalar("binary"):
                 message = (
-                    f"{column.name} is of a type that text of CSV has no form of: use a scalar"
+                    f"{column.name} is of a type that text of CSV has no form of\nuse a scalar"
                 )
                 raise ValueError(message)
         return ddl

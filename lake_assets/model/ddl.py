@@ -36,6 +36,8 @@ _TYPES = (*SCALARS, "decimal(p,s)", "array<…>", "map<string,…>", "struct<…
 DEEPEST = 64
 """Types that may be within each other, as `formats.avro.schema` has it and for its reasons."""
 
+_EXAMPLE = "write columns as 'time timestamp, player string'"
+
 _MOST_DIGITS = 38
 """Of a decimal, in Spark, Delta and Arrow alike."""
 
@@ -129,12 +131,12 @@ class _Parser:
 
     def complaint(self, wanted: str) -> ValueError:
         at = "the end" if self.is_at_end else f"{self._tokens[self._next][1]!r}"
-        return ValueError(f"at {at} there should be {wanted}")
+        return ValueError(f"at {at} there should be {wanted}\n{_EXAMPLE}")
 
     def _column(self) -> Column:
         name = self._word("a column's name", quoted=True)
         if _UNFIT.search(name):
-            message = f"{name!r} cannot name a column: leave out blanks, dots and any of ,;{{}}()=#"
+            message = f"{name!r} cannot name a column\nleave out blanks, dots and any of ,;{{}}()=#"
             raise ValueError(message)
         self._take(":")
         return Column(name, self._type())

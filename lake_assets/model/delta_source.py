@@ -42,7 +42,7 @@ class DeltaSource(OneSource):
     def _either_reads_changes_or_skips_them(self) -> Self:
         if self.read == "changes" and self.skip_change_commits:
             raise ValueError(
-                "`read: changes` reads what `skip_change_commits` passes over: declare one of them"
+                "`read: changes` reads what `skip_change_commits` passes over\ndeclare one of them"
             )
         return self
 

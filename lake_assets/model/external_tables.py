@@ -15,7 +15,7 @@ from lake_assets.model.tables import Layer, TableRef
 
 def _name(value: str) -> str:
     if value in {SILVER, SILVER_ALL}:
-        message = f"{value!r} is what silver is called: give the table another name"
+        message = f"{value!r} is what silver is called\ngive the table another name"
         raise ValueError(message)
     return value
 

@@ -200,7 +200,7 @@ class Feed(Fresh, Routed, LaidOut, Scheduled, SelectedByKey):
     @model_validator(mode="after")
     def _silver_tells_how_old_rows_are(self) -> Self:
         kept = (self.retention, *(layout.retention for layout in self.layouts.values()))
-        message = "{}: the source does not tell when it got a row, so name a `{}`"
+        message = "{}: the source does not tell when it got a row\nname a `{}`"
         if not self.source.origin.time and any(one and not one.column for one in kept):
             raise ValueError(message.format("retention", "column"))
         if not self.source.origin.time and self.deduplicate and not self.deduplicate.time:

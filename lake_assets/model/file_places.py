@@ -34,10 +34,11 @@ def is_bucket(path: str) -> bool:
 
 def _folder(value: str) -> str:
     if not Path(value).is_absolute():
-        message = f"{value!r} is no absolute path of a folder"
+        message = f"{value!r} is no absolute path of a folder\n"
+        message += "write it from `/` on, as /data/arriving, or as s3://bucket/prefix"
         raise ValueError(message)
     if ".." in Path(value).parts:
-        message = f"{value!r} has `..` in it: write where the folder is"
+        message = f"{value!r} has `..` in it\nwrite where the folder is"
         raise ValueError(message)
     return str(Path("/", value.lstrip("/")))  # two slashes at the begin would be another path
 
@@ -49,7 +50,7 @@ def _place(value: str) -> str:
     path = (found["path"] or "").strip("/") if found else ""
     parts = path.split("/") if path else []
     if found is None or any(part in {"", ".", ".."} or not part.isprintable() for part in parts):
-        message = f"{value!r} is no address of a bucket and a prefix: write s3://bucket/prefix"
+        message = f"{value!r} is no address of a bucket and a prefix\nwrite s3://bucket/prefix"
         raise ValueError(message)
     return f"{found['kind']}://{found['bucket']}/{path}".removesuffix("/")
 
@@ -74,7 +75,7 @@ def refuse_archive(path: str, archive: str, *, is_deep: bool) -> None:
         message = f"archive: files of {path} can be moved within {where} alone"
         raise ValueError(message)
     if f"{archive}/".startswith(f"{path.rstrip('/')}/"):
-        message = "archive: files would be found there again; name a folder that is not in path"
+        message = "archive: files would be found there again\nname a folder that is not in path"
         raise ValueError(message)
     if is_deep and f"{path}/".startswith(f"{archive.rstrip('/')}/"):
         message = "archive: path is in it, so that files of folders may be found there again"
@@ -100,7 +101,7 @@ def refuse_options(
         spelled = name.lower()
         is_secret = _SECRET.search(spelled) and not _NO_SECRET.search(spelled)
         if is_secret or _LOGIN.search(value):
-            message = f"options: {name} may be secret: name its variable in `secrets`"
+            message = f"options: {name} may be secret\nname its variable in `secrets`"
             raise ValueError(message)
 
 

@@ -40,7 +40,7 @@ def _encoding(value: str) -> str:
 
 def _pattern(value: str) -> str:
     if not value or value.startswith("/") or any(p in {"", ".", ".."} for p in value.split("/")):
-        message = f"{value!r} is no pattern below the folder: write `*.jsonl` or `**/*.jsonl`"
+        message = f"{value!r} is no pattern below the folder\nwrite `*.jsonl` or `**/*.jsonl`"
         raise ValueError(message)
     if any(mark in value for mark in "[]{}"):
         message = f"{value!r}: only `*`, `?` and `**/` stand for others; `?` is any one character"
@@ -143,7 +143,7 @@ class FilesSource(OneSource):
             )
             raise ValueError(message)
         if self.archive and self.delete:
-            message = f"{both(['archive', 'delete'])}give `archive` or `delete`"
+            message = f"{both(['archive', 'delete'])}\ngive `archive` or `delete`"
             raise ValueError(message)
         if self.archive:
             refuse_archive(self.path, self.archive, is_deep=self.is_deep)

@@ -24,7 +24,7 @@ def _fresh_within(value: object) -> timedelta:
     except ValueError:
         found = _OFF
     if found < _SHORTEST:
-        message = f"{value!r} is no time of at least five minutes: write 15m, 1h, 2d, or off"
+        message = f"{value!r} is no time of at least five minutes\nwrite 15m, 1h, 2d, or off"
         raise ValueError(message)
     return found
 

@@ -38,10 +38,10 @@ def _pace(value: object) -> timedelta:
     try:
         pace = duration(value)
     except ValueError as problem:
-        message = f"{value!r} is neither `live` nor a duration as 30s, 15m, 1h or 2d"
+        message = f"{value!r} is no pace\nwrite `live`, or a duration as 30s, 15m, 1h or 2d"
         raise ValueError(message) from problem
     if pace > _LONGEST_PACE:
-        message = f"{value!r} is longer than a day: leave it to a schedule"
+        message = f"{value!r} is longer than a day\nleave it to a schedule"
         raise ValueError(message)
     return pace
 
@@ -60,7 +60,7 @@ WINDOW_START, WINDOW_END = "window_start", "window_end"
 
 def _whole_seconds(span: timedelta) -> timedelta:
     if span % timedelta(seconds=1):
-        message = "takes whole seconds"
+        message = "takes whole seconds\nwrite it as 1s, 30s or 5m"
         raise ValueError(message)
     return span
 
@@ -154,7 +154,7 @@ class GoldView(Noun):
             if expectation.action is Action.QUARANTINE or expectation.blocking:
                 message = (
                     f"{expectation.name} is of a view, whose rows have no message to quarantine "
-                    "and nothing behind them to block: use warn, drop or fail"
+                    "and nothing behind them to block\nuse warn, drop or fail"
                 )
                 raise ValueError(message)
         return expectations
@@ -163,16 +163,16 @@ class GoldView(Noun):
     def _is_computed_one_way(self) -> Self:
         if self.sql is not None and (self.keys or self.measures):
             message = (
-                "keys or measures are given, and sql: give keys and measures, or sql, not both"
+                "keys or measures are given, and sql\ngive keys and measures, or sql, not both"
             )
             raise ValueError(message)
         if self.keyed is not None:
             if self.sql is not None or self.keys or self.measures or self.windows:
-                message = "a keyed table has its columns from silver: leave out what else computes"
+                message = "a keyed table has its columns from silver\nleave out what else computes"
                 raise ValueError(message)
             return self
         if self.sql is None and not (self.measures and (self.keys or self.windows)):
-            message = "give keys and measures, or sql"
+            message = "\ngive keys and measures, or sql"
             raise ValueError(message)
         return self
 
@@ -185,7 +185,7 @@ class GoldView(Noun):
             raise ValueError(message)
         taken = {WINDOW_START, WINDOW_END} & {*self.keys, *self.measures}
         if taken:
-            message = f"{min(taken)} is a column that windows bring: call it something else"
+            message = f"{min(taken)} is a column that windows bring\ncall it something else"
             raise ValueError(message)
         counting = [check.name for check in self.checks if check.equals_source]
         if counting:
@@ -197,7 +197,8 @@ class GoldView(Noun):
     def _columns_are_unique(self) -> Self:
         both = sorted(set(self.keys) & set(self.measures))
         if both:
-            message = f"named as key and as measure: {', '.join(both)}"
+            fact = f"named as key and as measure: {', '.join(both)}"
+            message = f"{fact}\ngive one of them another name"
             raise ValueError(message)
         return self
 
@@ -223,7 +224,7 @@ class GoldView(Noun):
         choosy = [e.name for e in self.expectations if e.keys is not None]
         choosy += [check.name for check in self.checks if check.keys is not None]
         if self.is_over_all and choosy:
-            message = f"{choosy[0]} is of some keys, and the view is over all: leave keys out"
+            message = f"{choosy[0]} is of some keys, and the view is over all\nleave keys out"
             raise ValueError(message)
         return self
 

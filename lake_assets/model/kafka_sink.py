@@ -63,10 +63,10 @@ class KafkaSink(Noun):
     def _fields_go_together(self) -> Self:
         given = {*self.options, *self.secrets}
         if given and self.bootstrap_servers is None:
-            message = "options and secrets are for another cluster: name its bootstrap_servers"
+            message = "options and secrets are for another cluster\nname its bootstrap_servers"
             raise ValueError(message)
         if "@" in (self.bootstrap_servers or ""):
-            message = "bootstrap_servers: has an @, and is shown: give a login in `secrets`"
+            message = "bootstrap_servers: has an @, and is shown\ngive a login in `secrets`"
             raise ValueError(message)
         if self.message is not None and self.value != "protobuf":
             message = "message: is of `value: protobuf`"

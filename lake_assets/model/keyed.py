@@ -90,7 +90,7 @@ class Keyed(Noun):
     @model_validator(mode="after")
     def _a_history_is_not_truncated(self) -> Self:
         if self.truncates is not None and self.history is History.ALL:
-            message = "truncates: a table with `history: 2` keeps its rows; leave it out"
+            message = "truncates: a table with `history: 2` keeps its rows\nleave it out"
             raise ValueError(message)
         return self
 

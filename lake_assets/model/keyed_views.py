@@ -87,7 +87,7 @@ def with_deletes(views: Iterable[GoldView], identity: tuple[str, ...]) -> tuple[
         if needed is None or needed in all_views:
             continue
         if any(other.name == needed.name for other in all_views):
-            message = f"gold: {view.name} needs a view {needed.name}: call the other one otherwise"
+            message = f"gold: {view.name} needs a view {needed.name}\ncall the other one otherwise"
             raise ValueError(message)
         all_views.append(needed)
     return tuple(all_views)
@@ -96,7 +96,7 @@ def with_deletes(views: Iterable[GoldView], identity: tuple[str, ...]) -> tuple[
 def _refuse_names_of_deletes(keyed_table: str, keyed: Keyed) -> None:
     taken = [name for name in keyed.by if name in {LAST_DELETE, LAST_TRUNCATE, DELETED}]
     if taken:
-        message = f"by: {taken[0]} is a column of {name_of_deletes(keyed_table)}; give silver's "
+        message = f"by: {taken[0]} is a column of {name_of_deletes(keyed_table)}\ngive silver's "
         message += f"another name with `select`: {taken[0]} as {taken[0]}_of_row"
         raise ValueError(message)
 

@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"https?://[^\s/@:]+(?::\d{1,5})?/?")
 
 def _address(url: str) -> str:
     if _ADDRESS.fullmatch(url) is None:
-        message = f"{url!r} is no address: write http://host:port or https://host, without more"
+        message = f"{url!r} is no address\nwrite http://host:port or https://host, without more"
         raise ValueError(message)
     return url
 
@@ -92,7 +92,7 @@ class KinesisSource(OneSource):
     @model_validator(mode="after")
     def _one_says_who_reads(self) -> Self:
         if self.profile is not None and self.access_key is not None:
-            message = f"{both(['profile', 'access_key'])}give either `profile` or `access_key`"
+            message = f"{both(['profile', 'access_key'])}\ngive either `profile` or `access_key`"
             raise ValueError(message)
         return self
 

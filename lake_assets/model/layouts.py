@@ -47,7 +47,7 @@ class PartitionColumn:
             )
             raise ValueError(message)
         if expression != name:
-            message = f"{name}: {expression} is a column's other name; partition by {expression}"
+            message = f"{name}: {expression} is a column's other name\npartition by {expression}"
             raise ValueError(message)
         return cls(name, name)
 
@@ -129,7 +129,7 @@ class Layout(Noun):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
-            message = "says nothing: give partition_by, cluster_by, bloom_filters or retention"
+            message = "says nothing\ngive partition_by, cluster_by, bloom_filters or retention"
             raise ValueError(message)
         return self
 

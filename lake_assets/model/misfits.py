@@ -38,5 +38,5 @@ def refuse_taken(columns: tuple[Column, ...], *others: str) -> None:
     """
     for column in columns:
         if column.name.lower() in {*ORIGIN_NAMES, RESCUED, *others}:
-            message = f"{column.name} is a column that silver has already: choose another name"
+            message = f"{column.name} is a column that silver has already\nchoose another name"
             raise ValueError(message)

@@ -74,20 +74,20 @@ class JsonPayload(OfSubjects):
         message = ""
         if self.infer and self.ddl:
             message = (
-                "`schema` and `infer: true` are given: give `schema` or `infer: true`; columns of "
+                "`schema` and `infer: true` are given\ngive `schema` or `infer: true`; columns of "
                 "known types are its `hints`"
             )
         elif not self.infer and self.hints:
             message = "`hints` go with `infer: true`; without it columns are the `schema`"
         elif self.has_subject and (self.ddl or self.infer):
             message = (
-                "a subject is given, and other columns: give `subject`, `schema` or `infer: true`: "
+                "a subject is given, and other columns\ngive `subject`, `schema` or `infer: true`: "
                 "columns come from one of them"
             )
         elif self.has_subject and self.on_unknown is OnUnknown.ADD_COLUMNS:
             message = "with a `subject`, columns are those of its schemas: on_unknown adds none"
         elif not self.infer and not self.ddl and not self.has_subject:
-            message = "schema is missing: give the columns, or `infer: true`, or a `subject`"
+            message = "schema is missing\ngive the columns, or `infer: true`, or a `subject`"
         if message:
             raise ValueError(message)
         return self
@@ -136,7 +136,7 @@ class OneFormat(Noun):
     def _has_one_format(self) -> Self:
         if len(self._given) != 1:
             message = (
-                f"{both(sorted(self._given))}give exactly one of {', '.join(sorted(_FORMATS))}"
+                f"{both(sorted(self._given))}\ngive exactly one of {', '.join(sorted(_FORMATS))}"
             )
             raise ValueError(message)
         return self

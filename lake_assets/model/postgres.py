@@ -21,14 +21,14 @@ def _address(url: str) -> str:
         parts = urlsplit(url)
         _ = parts.port  # raises for one that is none
     except ValueError as problem:
-        message = f"is no address ({problem}): {_EXAMPLE}"
+        message = f"is no address ({problem})\n{_EXAMPLE}"
         raise ValueError(message) from problem
     if parts.scheme not in _SCHEMES:
-        message = f"is no address of PostgreSQL: {_EXAMPLE}"
+        message = f"is no address of PostgreSQL\n{_EXAMPLE}"
     elif "@" in parts.netloc or {"user", "password"} & parse_qs(parts.query).keys():
-        message = "has a user or a password: they go into `user` and `password`"
+        message = "has a user or a password\nmove them into `user` and `password`"
     elif parts.path.strip("/") == "":
-        message = f"names no database: {_EXAMPLE}"
+        message = f"names no database\n{_EXAMPLE}"
     else:
         return url
     raise ValueError(message)
@@ -36,7 +36,7 @@ def _address(url: str) -> str:
 
 def _table(value: str) -> str:
     if _TABLE.fullmatch(value) is None:
-        message = f"{value!r} is no table: write schema and table, as `public.sessions`"
+        message = f"{value!r} is no table\nwrite schema and table, as `public.sessions`"
         raise ValueError(message)
     return value
 

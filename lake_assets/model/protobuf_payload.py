@@ -10,7 +10,7 @@ from lake_assets.model.subjects import OfSubjects
 
 def _schema_file(value: str) -> str:
     if not Path(value).is_absolute():
-        message = f"{value!r} is no absolute path of a file"
+        message = f"{value!r} is no absolute path of a file\nwrite it from `/` on, as /data/a.proto"
         raise ValueError(message)
     return value
 
@@ -35,13 +35,13 @@ class ProtobufPayload(OfSubjects):
     def _takes_one_message_of_one_subject(self) -> Self:
         message = ""
         if self.file is not None and self.has_subject:
-            message = "`file` and a subject of a registry are given: give one of the two"
+            message = "`file` and a subject of a registry are given\ngive one of the two"
         elif self.file is not None and self.message is None:
             message = "`file` goes with `message`, the full name of the type that the files have"
         elif self.file is None and not self.has_subject:
-            message = "give `subject`, or `subjects` if there are several"
+            message = "\ngive `subject`, or `subjects` if there are several"
         elif self.message is not None and self.several is not None:
-            message = "`message` is one of a `subject`'s; of `subjects`, name those that are taken"
+            message = "`message` is of one `subject`\nname those of `subjects` that are taken"
         if message:
             raise ValueError(message)
         return self

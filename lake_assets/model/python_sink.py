@@ -15,7 +15,7 @@ _CLASS = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 def _class_name(value: str) -> str:
     if _CLASS.fullmatch(value) is None:
-        message = f"{value!r} names no class: write module:Class, as my_sinks:Slack"
+        message = f"{value!r} names no class\nwrite module:Class, as my_sinks:Slack"
         raise ValueError(message)
     return value
 

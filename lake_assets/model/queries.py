@@ -87,7 +87,7 @@ def sources_of(sql: str) -> tuple[QuerySource, ...]:
         raise ValueError(message)
     sources = sorted({source for source in found.values() if source is not None})
     if all(source.external for source in sources):
-        message = f"reads {sources[0]} alone, which no commit of the lake tells of; join {SILVER}"
+        message = f"reads {sources[0]} alone, which no commit of the lake tells of\njoin {SILVER}"
         raise ValueError(message)
     of_key = [source for source in sources if source.is_of_key]
     if of_key and QuerySource() in sources:
@@ -170,10 +170,10 @@ def _query(sql: str) -> "exp.Query":
         message = f"does not parse ({_complaint(problem)})"
         raise ValueError(message) from problem
     except RecursionError as problem:
-        message = "is nested too deeply to be read: name its parts, `with part as (select …)`"
+        message = "is nested too deeply to be read\nname its parts, `with part as (select …)`"
         raise ValueError(message) from problem
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        message = "is no query: write one `select … from silver`"
+        message = "is no query\nwrite one `select … from silver`"
         raise ValueError(message)
     return statements[0]
 

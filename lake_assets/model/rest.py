@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from lake_assets.model.base import Noun
 from lake_assets.model.checks import Duration
+from lake_assets.model.unique_names import one_of
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 """What HTTP calls a token (RFC 9110, 5.6.2)."""
@@ -81,13 +82,13 @@ def _parts(url: str) -> SplitResult:
 def _web_address(url: str) -> str:
     parts = _parts(url)
     if parts.scheme not in {"https", "http"} or not parts.hostname:
-        message = "is no address of the web: write https://host/path"
+        message = "is no address of the web\nwrite https://host/path"
     elif "@" in parts.netloc:
-        message = "has an @ before its path: secrets go into `auth`"
+        message = "has an @ before its path\nmove secrets into `auth`"
     elif parts.fragment:
         message = "has a fragment (#), which no server gets"
     elif not url.isascii() or any(one.isspace() for one in url):
-        message = "has a character that an address cannot have: encode it"
+        message = "has a character that an address cannot have\nencode it"
     else:
         return url
     raise ValueError(message)
@@ -131,8 +132,7 @@ class Auth(Noun):
     def _is_one_way(self) -> Self:
         given = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if len(given) != 1:
-            fact = f"not {' and '.join(given)}" if given else "none is given"
-            message = f"auth has one of bearer, basic, header, oauth; {fact}"
+            message = f"auth has one of bearer, basic, header, oauth; {one_of(given)}"
             raise ValueError(message)
         return self
 
@@ -140,7 +140,7 @@ class Auth(Noun):
 def _rate(value: object) -> float:
     match = _RATE.fullmatch(value) if isinstance(value, str) else None
     if match is None or float(match["calls"]) <= 0:
-        message = f"{value!r} is no rate: write calls in a time, as 1000/s, 90/min or 500/h"
+        message = f"{value!r} is no rate\nwrite calls in a time, as 1000/s, 90/min or 500/h"
         raise ValueError(message)
     return float(match["calls"]) / _UNITS[match["unit"]]
 
@@ -203,7 +203,7 @@ class Rest(Noun):
             raise ValueError(message)
         for name, text in self.headers.items():
             if name.lower() == "authorization":
-                message = "headers: Authorization is a secret; use `auth`"
+                message = "headers: Authorization is a secret\nuse `auth`"
                 raise ValueError(message)
             if not text.isascii() or not text.isprintable():
                 message = f"headers: {name} has a character that a header cannot have"
@@ -215,7 +215,7 @@ class Rest(Noun):
         urls = [self.url] if self.auth else []
         urls += [self.auth.oauth.token_url] if self.auth and self.auth.oauth else []
         if not self.allow_private and any(urlsplit(url).scheme == "http" for url in urls):
-            message = "auth goes over http, where anybody on the way can read it: use https"
+            message = "auth goes over http, where anybody on the way can read it\nuse https"
             raise ValueError(message)
 
     @property

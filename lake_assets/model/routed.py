@@ -126,7 +126,7 @@ class Routed:
         """
         ensure_has_what_sinks_read(self.silver, self._given, self.sinks, self.payload)
         if self.route is not None and self.routes:
-            message = f"{both(['route', 'routes'])}give either `route` or `routes`"
+            message = f"{both(['route', 'routes'])}\ngive either `route` or `routes`"
             raise ValueError(message)
         if any(route.message for route in self.all_routes) and not self.payload.has_messages:
             whose = "values" if self.payload.wrapped is None else "wrapped messages"
@@ -150,8 +150,8 @@ class Routed:
         }
         for name, (value, why) in told.items():
             if value:
-                message = f"columns: own: cannot be beside `{name}`, since {why}; leave one out"
+                message = f"columns: own: cannot be beside `{name}`, since {why}\nleave one out"
                 raise ValueError(message)
         if [route.message for route in self.all_routes] != [True]:
-            message = "columns: own: only messages tell whose columns are whose; route by `message`"
+            message = "columns: own: only messages tell whose columns are whose\nroute by `message`"
             raise ValueError(message)

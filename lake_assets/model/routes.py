@@ -34,7 +34,7 @@ class TableColumns(StrEnum):
 def _column_path(value: str) -> str:
     if _PATH.fullmatch(value) is None:
         message = (
-            f"{value!r} is neither a column nor a field of one: write `kind` or `payload.kind`, or "
+            f"{value!r} is neither a column nor a field of one\nwrite `kind` or `payload.kind`, or "
             "route by `sql`"
         )
         raise ValueError(message)
@@ -88,7 +88,7 @@ class Route(Noun):
         fields = ("column", "sql", "header", "topic", "message")
         given = [name for name in fields if getattr(self, name) not in {None, False}]
         if len(given) != 1:
-            message = f"{both(given)}give one of column, sql, header, topic and message"
+            message = f"{both(given)}\ngive one of column, sql, header, topic and message"
             raise ValueError(message)
         return self
 
@@ -96,10 +96,11 @@ class Route(Noun):
     def _keys_are_unique_and_present(self) -> Self:
         twice = sorted({key for key in self.keys if self.keys.count(key) > 1})
         if twice:
-            message = f"keys are given twice: {', '.join(twice)}"
+            message = f"keys are given twice: {', '.join(twice)}\nleave each there once"
             raise ValueError(message)
         if not self.keys and self.unknown is Unknown.QUARANTINE:
-            message = "no keys and `unknown: quarantine` would quarantine everything"
+            message = "no keys and `unknown: quarantine` would quarantine everything\n"
+            message += "add `keys: […]`, or `unknown: create`"
             raise ValueError(message)
         return self
 

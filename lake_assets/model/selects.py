@@ -100,12 +100,13 @@ class SelectedByKey:
         for what, (value, why) in told.items():
             if value:
                 name = "selects" if self.selects else "masks"
-                message = f"{name}: cannot be beside {what}, since {why}; leave one out"
+                message = f"{name}: cannot be beside {what}, since {why}\nleave one out"
                 raise ValueError(message)
 
     def _ensure_of_its_keys(self, name: str) -> None:
         strange = sorted({*getattr(self, name)} - {*self.keys})
         if strange and not self.creates_keys:
             keys = ", ".join(self.keys)
-            message = f"{name}: {strange[0]} is no key of this feed, which has {keys}"
+            message = f"{name}: {strange[0]} is no key of this feed, which has {keys}\n"
+            message += "use one of those, or add it to the route's `keys`"
             raise ValueError(message)

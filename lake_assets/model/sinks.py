@@ -13,7 +13,7 @@ from lake_assets.model.rest import Rest
 from lake_assets.model.retention import Keep
 from lake_assets.model.sources import Source
 from lake_assets.model.sql_sink import SqlSink
-from lake_assets.model.unique_names import refuse_twins
+from lake_assets.model.unique_names import one_of, refuse_twins
 
 KINDS = ("rest", "sql", "kafka", "python")
 """Fields of a sink that say what it is; one of them is given."""
@@ -35,11 +35,11 @@ def _readable_source(value: str) -> str:
 
 def _shape(fields: dict[str, str]) -> dict[str, str]:
     if not fields:
-        message = "names no field: leave it out to send all of a row's columns"
+        message = "names no field\nleave it out to send all of a row's columns"
         raise ValueError(message)
     wrong = next((name for name in fields if not _NAME.fullmatch(name)), None)
     if wrong is not None:
-        message = f"{wrong!r} is no name of a field: use letters, digits, _, - and ."
+        message = f"{wrong!r} is no name of a field\nuse letters, digits, _, - and ."
         raise ValueError(message)
     return fields
 
@@ -95,8 +95,7 @@ class Sink(Noun):
     def _is_one_kind(self) -> Self:
         given = [name for name in KINDS if getattr(self, name) is not None]
         if len(given) != 1:
-            fact = f"not {' and '.join(given)}" if given else "none is given"
-            message = f"a sink has one of {', '.join(KINDS)}; {fact}"
+            message = f"a sink has one of {', '.join(KINDS)}; {one_of(given)}"
             raise ValueError(message)
         return self
 
@@ -177,9 +176,8 @@ def refuse_loops(sinks: Sequence[Sink], source: Source) -> None:
         if sink.kafka is not None and source.kafka is not None:
             topic = sink.kafka.topic
             if sink.kafka.bootstrap_servers is None and source.kafka.reads(topic):
-                message = (
-                    f"sink {sink.name}: the feed reads topic {topic}: its rows would come back"
-                )
+                fact = f"the feed reads topic {topic}: its rows would come back"
+                message = f"sink {sink.name}: {fact}\nname another topic"
                 raise ValueError(message)
 
 
@@ -194,7 +192,7 @@ def ensure_deletes_are_told(sink: Sink) -> None:
         if not sink.sql.key:
             message = "deletes: sql needs a `key`, by which rows are deleted"
         elif sink.sql.version is not None:
-            message = "deletes: sql: leave `version` out: what is newer, the view's versions say"
+            message = "deletes: sql: what is newer, the view's versions say\nleave `version` out"
     elif sink.kafka is not None:
         if sink.kafka.key is None:
             message = "deletes: kafka needs a `key`, of whose message the value is left out"

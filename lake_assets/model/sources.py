@@ -110,7 +110,7 @@ class KafkaSource(Noun):
     def _names_topics_one_way(self) -> Self:
         if (self.topic is None) == (self.topics is None):
             given = [] if self.topic is None else ["topic", "topics"]
-            message = f"{both(given)}give either `topic` or `topics`"
+            message = f"{both(given)}\ngive either `topic` or `topics`"
             raise ValueError(message)
         if isinstance(self.topics, str):
             topic_pattern(self.topics)
@@ -125,10 +125,10 @@ class KafkaSource(Noun):
             return self
         is_by_name = any(isinstance(key, str) for key in starts)
         if self.topic is None and not is_by_name:
-            message = "starting_offsets: of several topics, name the topic: `{starts: {0: 1200}}`"
+            message = "starting_offsets: of several topics\nname the topic: `{starts: {0: 1200}}`"
             raise ValueError(message)
         if self.topic is not None and is_by_name:
-            message = "starting_offsets: of one topic, name no topic: `{0: 1200}`"
+            message = "starting_offsets: of one topic\nname no topic: `{0: 1200}`"
             raise ValueError(message)
         ensure_offsets(starts)
         strange = sorted(str(key) for key in starts if is_by_name and not self.reads(str(key)))
@@ -218,7 +218,7 @@ class Source(Noun):
         given = [kind for kind in type(self).model_fields if getattr(self, kind) is not None]
         if len(given) != 1:
             one = "give exactly one of `kafka`, `files`, `delta`, `postgres`, `kinesis`"
-            message = f"{both(given)}{one}"
+            message = f"{both(given)}\n{one}"
             raise ValueError(message)
         return self
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from lake_assets.errors import FeedError
 from lake_assets.model.base import Noun
+from lake_assets.model.topic_pattern import CORRECT_EXPRESSION
 from lake_assets.model.unique_names import both, refuse_twins
 
 _SHOWN = 3
@@ -58,7 +59,7 @@ class OfSubjects(Noun):
     @model_validator(mode="after")
     def _names_subjects_one_way(self) -> Self:
         if self.subject and self.subjects is not None:
-            message = f"{both(['subject', 'subjects'])}give either `subject` or `subjects`"
+            message = f"{both(['subject', 'subjects'])}\ngive either `subject` or `subjects`"
             raise ValueError(message)
         if isinstance(self.subjects, str):
             _ensure_pattern(self.subjects)
@@ -104,7 +105,7 @@ def _ensure_pattern(text: str) -> None:
     try:
         re.compile(text)
     except re.error as problem:
-        message = f"subjects: {text!r} is no regular expression ({problem})"
+        message = f"subjects: {text!r} is no regular expression ({problem})\n{CORRECT_EXPRESSION}"
         raise ValueError(message) from None
 
 

@@ -40,12 +40,12 @@ class TableNames(Noun):
         for placeholder in placeholders:
             if counts[placeholder] != 1:
                 often = f"{counts[placeholder]} times" if counts[placeholder] else "nowhere"
-                message = f"{template!r} has {placeholder} {often}: write it once"
+                message = f"{template!r} has {placeholder} {often}\nwrite it once"
                 raise ValueError(message)
         fixed = re.split("|".join(map(re.escape, placeholders)), template)
         if not all(map(_FIXED.fullmatch, fixed)):
             message = (
-                f"{template!r} cannot name tables: use lower-case letters, digits and _ "
+                f"{template!r} cannot name tables\nuse lower-case letters, digits and _ "
                 f"around {' and '.join(placeholders)}"
             )
             raise ValueError(message)
@@ -54,7 +54,7 @@ class TableNames(Noun):
             raise ValueError(message)
         if not all(fixed[1:-1]):
             message = (
-                f"{template!r} does not tell where the key ends: write _ between "
+                f"{template!r} does not tell where the key ends\nwrite _ between "
                 f"{' and '.join(placeholders)}"
             )
             raise ValueError(message)

@@ -45,7 +45,7 @@ def refuse_untold_tombstones(
         for route in routes:
             if route.plain_column is None:
                 message = f"tombstones: their key must say where they go, and {route.what} is no "
-                message += "column of it; route by a column of `by`"
+                message += "column of it\nroute by a column of `by`"
                 raise ValueError(message)
             if route.plain_column not in keyed.by:
                 message = "tombstones: their key must say where they go, so "
@@ -75,10 +75,10 @@ def refuse_unmarked_tombstones(
     if not tombstone_columns(views):
         return
     if transform is not None:
-        message = f"tombstones: they have no values for {transform}; leave out `transform`"
+        message = f"tombstones: they have no values for {transform}\nleave out `transform`"
         raise ValueError(message)
     if select and not any(map(_gives_mark, select)):
-        message = f"tombstones: `select` has not the column that tells them; add {TOMBSTONE}"
+        message = f"tombstones: `select` has not the column that tells them\nadd {TOMBSTONE}"
         raise ValueError(message)
 
 

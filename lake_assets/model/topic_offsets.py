@@ -26,7 +26,7 @@ def ensure_offsets(starts: Mapping[Any, Any]) -> None:
         ]
         if wrong:
             message = (
-                f"starting_offsets: {wrong[0]} is no partition, or no offset of one: use whole "
+                f"starting_offsets: {wrong[0]} is no partition, or no offset of one\nuse whole "
                 "numbers from 0 (of offsets, -2 is the earliest and -1 the latest), or "
                 "`earliest` or `latest` for all"
             )

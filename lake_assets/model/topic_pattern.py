@@ -13,6 +13,8 @@ _ATOM = rf"[\w\-]|\.|\\[.\-dDwW]|{_CLASS}|\(\?:|\((?!\?)|\)|\||\^|\$"
 _TIMES = r"(?:[*+?]|\{\d{1,3}(?:,\d{0,3})?\})\??(?![*+?{])"
 _TOKENS = re.compile(rf"(?:{_ATOM}|{_TIMES})+", re.ASCII)
 
+CORRECT_EXPRESSION = r"correct it there; \ before a sign takes it as it is"
+
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
@@ -31,7 +33,7 @@ def topic_pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.ASCII)
     except re.error as problem:
-        message = f"{text!r} is no regular expression ({problem})"
+        message = f"{text!r} is no regular expression ({problem})\n{CORRECT_EXPRESSION}"
         raise ValueError(message) from None
 
 
@@ -42,7 +44,7 @@ def topic_name(text: str) -> str:
         ValueError: no topic can have that name.
     """
     if _NAME.fullmatch(text) is None or text in {".", ".."}:
-        message = f"{text!r} is no topic: names have 1 to 249 letters, digits, '.', '_' and '-'"
+        message = f"{text!r} is no topic\nwrite 1 to 249 letters, digits, '.', '_' and '-'"
         raise ValueError(message)
     return text
 

@@ -82,7 +82,7 @@ def _name_of(function: Any) -> Any:  # noqa: ANN401 - whatever was given
         return function
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not module or not name or "<" in name or module == "__main__":
-        message = f"{name or function!r} cannot be found by a name in Spark's workers: use a "
+        message = f"{name or function!r} cannot be found by a name in Spark's workers\nuse a "
         message += "function at the top of a module"
         raise ValueError(message)
     return f"{module}:{name}"
@@ -90,7 +90,7 @@ def _name_of(function: Any) -> Any:  # noqa: ANN401 - whatever was given
 
 def _named(name: str) -> str:
     if _NAMED.fullmatch(name) is None:
-        message = f"{name!r} names no function: write `package.module:function`"
+        message = f"{name!r} names no function\nwrite `package.module:function`"
         raise ValueError(message)
     return name
 

@@ -9,6 +9,9 @@ from lake_assets.model.sinks import Sink, refuse_loops
 from lake_assets.model.sources import Source
 from lake_assets.model.unique_names import refuse_twins
 
+DECLARE_IT = "write the name of one that there is, or declare it"
+"""What to do about the name of a view or a feed that is not there."""
+
 
 def row_key_of(sink: Sink, view: GoldView) -> tuple[str, ...]:
     """Columns by which rows of one of the view's tables are told apart; none if whole rows are."""
@@ -44,7 +47,8 @@ def ensure_sinks_fit(
         view = named.get(sink.view)
         if view is None:
             there = ", ".join(named) or "none"
-            message = f"sink {sink.name}: the feed has no gold view {sink.view!r}; it has {there}"
+            fact = f"the feed has no gold view {sink.view!r}; it has {there}"
+            message = f"sink {sink.name}: {fact}\n{DECLARE_IT}"
             raise ValueError(message)
         missing = [name for name in sink.key if view.columns and name not in view.columns]
         if missing:
@@ -59,7 +63,7 @@ def _ensure_deletes_fit(sink: Sink, view: GoldView, key_column: str | None) -> N
     key = row_key_of(sink, view)
     if not key and (sink.sql is not None or sink.kafka is not None):
         message = (
-            f"sink {sink.name}: deletes: view {view.name} of sql has no keys: name the columns "
+            f"sink {sink.name}: deletes: view {view.name} of sql has no keys\nname the columns "
             "that tell its rows apart as the sink's `key`"
         )
         raise ValueError(message)

@@ -61,17 +61,18 @@ def ensure_has_what_sinks_read(
         if wrong is not None:
             message = (
                 f"sink {wrong}: `from: bronze` is of feeds without silver tables, which say "
-                "`silver: none`; send rows of this one `from: silver`"
+                "`silver: none`\nsend rows of this one `from: silver`"
             )
             raise ValueError(message)
         return
     if not sinks:
-        message = "silver: none: the feed has no sink, and its rows would go nowhere"
+        message = "silver: none: the feed has no sink, and its rows would go nowhere\n"
+        message += "add one to `sinks`, `from: bronze`"
         raise ValueError(message)
     other = next((sink for sink in sinks if not sink.is_of_bronze), None)
     if other is not None:
         message = (
-            f"sink {other.name}: `from: {other.source}` is of feeds with silver tables; write "
+            f"sink {other.name}: `from: {other.source}` is of feeds with silver tables\nwrite "
             "`from: bronze`, or leave out `silver: none`"
         )
         raise ValueError(message)
@@ -84,7 +85,7 @@ def ensure_has_what_sinks_read(
         raise ValueError(message)
     if payload.grows or (payload.wrapped is not None and payload.wrapped.grows):
         message = (
-            "payload: without silver tables nothing keeps the columns that values bring: declare "
+            "payload: without silver tables nothing keeps the columns that values bring\ndeclare "
             "them in `schema`, without `infer` and `on_unknown: add_columns`"
         )
         raise ValueError(message)

@@ -39,7 +39,7 @@ class WrappedIn(Noun):
     @classmethod
     def _begins_a_name(cls, prefix: str) -> str:
         if prefix and not _PREFIX.fullmatch(prefix):
-            message = f"{prefix!r} begins no name: use letters, digits and _, a letter first"
+            message = f"{prefix!r} begins no name\nuse letters, digits and _, a letter first"
             raise ValueError(message)
         return prefix
 
@@ -112,7 +112,7 @@ def _of_formats(envelope: OneFormat, body: Body) -> Iterator[str]:
     if body.schema_id is not None and not body.needs_registry:
         yield "wrapped: schema_id: the body has no subject, so nobody knows its ids"
     if body.schema_id == body.column:
-        yield f"wrapped: schema_id: {body.column} has the body; name the column of its ids"
+        yield f"wrapped: schema_id: {body.column} has the body\nname the column of its ids"
 
 
 def _of_columns(envelope: OneFormat, body: Body) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _of_columns(envelope: OneFormat, body: Body) -> Iterator[str]:
             yield f"wrapped: {field}: {name!r} must be {' or '.join(kinds)}"
     own = {*_names(envelope, "")} - {body.column.lower()}
     for name in sorted(own.intersection(_names(body, body.prefix))):
-        yield f"wrapped: envelope and body both have {name}: give a prefix, such as `body_`"
+        yield f"wrapped: envelope and body both have {name}\ngive a prefix, such as `body_`"
 
 
 def _names(one: OneFormat, prefix: str) -> Iterator[str]:

@@ -56,11 +56,11 @@ def access_complaint(field: str, value: object, before: Mapping[str, Any]) -> st
     if field == "user":
         return "has a colon in it, which ends a name in HTTP" if ":" in str(value) else None
     if field == "password" and "user" in before and is_set != (before["user"] is not None):
-        return "and user go together: set both or none"
+        return "and user go together\nset both or none"
     if field == "token" and is_set and before.get("user") is not None:
-        return "stands beside user and password: set one or the other"
+        return "stands beside user and password\nset one or the other"
     if field in {"key", "key_password"} and is_set and before.get("certificate") is None:
-        return "is set and certificate is not: set that too"
+        return "is set and certificate is not\nset that too"
     return None
 
 
@@ -68,7 +68,7 @@ def registry_complaint(urls: str) -> str | None:
     """What is wrong with the address of a registry, or with several joined by commas, or None."""
     if "@" in urls:
         return (
-            "has an @ in it: give user and password in LAKE_ASSETS_REGISTRY_USER and "
+            "has an @ in it\ngive user and password in LAKE_ASSETS_REGISTRY_USER and "
             "LAKE_ASSETS_REGISTRY_PASSWORD, and the address without them"
         )
     if "?" in urls or "#" in urls:
@@ -85,11 +85,11 @@ _BROKER = re.compile(
 def brokers_complaint(servers: str) -> str | None:
     """What is wrong with the addresses of brokers, or None; both clients read those that fit."""
     if "@" in servers:
-        return "has an @, and is shown: give a login in LAKE_ASSETS_KAFKA_OPTIONS"
+        return "has an @, and is shown\ngive a login in LAKE_ASSETS_KAFKA_OPTIONS"
     found = [_BROKER.fullmatch(one.strip()) for one in servers.split(",")]
     if all(one is not None and 0 < int(one[1]) <= _MOST_PORT for one in found):
         return None
-    return "is no list of brokers: write host:port, or host:port,host:port"
+    return "is no list of brokers\nwrite host:port, or host:port,host:port"
 
 
 _MOST_PORT = 65_535
@@ -106,11 +106,11 @@ def kafka_complaint(options: Mapping[str, str]) -> str | None:
     if mechanism is not None and mechanism not in _MECHANISMS:
         return (
             f"need one of {', '.join(_MECHANISMS)} as sasl.mechanism, which both clients have. "
-            "AWS_MSK_IAM is Java's alone: let the cluster take SCRAM-SHA-512 or certificates, too"
+            "AWS_MSK_IAM is Java's alone\nlet the cluster take SCRAM-SHA-512 or certificates, too"
         )
     if options.get("enable.ssl.certificate.verification", "true").lower() != "true":
         return (
-            "switch enable.ssl.certificate.verification off, which Spark's client cannot: trust "
+            "switch enable.ssl.certificate.verification off, which Spark's client cannot\ntrust "
             "the broker's certificate with ssl.ca.location"
         )
     if mechanism == "OAUTHBEARER":

@@ -87,7 +87,7 @@ def _url_complaint(value: str | None, kind: CatalogKind | None) -> str | None:
     if kind is CatalogKind.HIVE:
         return None if _METASTORE.fullmatch(value) else "is no thrift://host:port"
     if "@" in value:
-        return "has an @ in it: give a login apart from the address, which is shown"
+        return "has an @ in it\ngive a login apart from the address, which is shown"
     return web_complaint(value)
 
 

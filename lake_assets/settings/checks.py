@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 def web_complaint(url: str) -> str | None:
     """What is wrong with the address of a web service, or None."""
-    complaint = "is no web address: use http:// or https:// and a host"
+    complaint = "is no web address\nuse http:// or https:// and a host"
     try:
         parts = urlsplit(url)
         is_fine = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -40,11 +40,11 @@ def address_complaint(path: Path, *, takes_buckets: bool = False) -> str | None:
     if scheme is None:
         return None
     if scheme[1].lower() == "file":
-        return "is an address: write the folder's path alone, without file://"
+        return "is an address\nwrite the folder's path alone, without file://"
     if scheme[0].endswith(":"):
-        return f"is {scheme[1]}:// alone: write what comes behind it, as {scheme[1]}://bucket/path"
+        return f"is {scheme[1]}:// alone\nwrite what comes behind it, as {scheme[1]}://bucket/path"
     if takes_buckets and _LOGIN.match(str(path)):
-        return "has an @ before its path: give a login in LAKE_ASSETS_STORAGE_OPTIONS"
+        return "has an @ before its path\ngive a login in LAKE_ASSETS_STORAGE_OPTIONS"
     buckets = ", s3://, gs:// and abfss:// are"
     kinds = f"folders of this machine{buckets if takes_buckets else ' are'}"
     return f"is an address ({scheme[1]}://…), and only {kinds} supported yet"
@@ -53,7 +53,7 @@ def address_complaint(path: Path, *, takes_buckets: bool = False) -> str | None:
 def target_complaint(target: str) -> str | None:
     """What is wrong with where backups go, or None; of an address only whether it may be one."""
     if _LOGIN.match(target):
-        return "has an @ before its path: give a login apart from the address, which is shown"
+        return "has an @ before its path\ngive a login apart from the address, which is shown"
     if _ADDRESS.match(target) or Path(target).is_absolute():
         return None
     return "is neither the whole path of a folder nor s3://, gs:// or az://"
@@ -100,7 +100,7 @@ def mail_complaint(addresses: str) -> str | None:
     """What is wrong with a list of e-mail addresses, or None."""
     parsed = [address for _, address in getaddresses([addresses])]
     is_fine = bool(parsed) and all(_is_address(address) for address in parsed)
-    complaint = "is no list of e-mail addresses: use a@example.com, b@example.com"
+    complaint = "is no list of e-mail addresses\nuse a@example.com, b@example.com"
     return None if is_fine and addresses.isprintable() else complaint
 
 
@@ -117,7 +117,7 @@ def alert_complaint(field: str, value: Any, before: Mapping[str, Any]) -> str | 
     if field not in partner:
         return None
     if bool(value) != bool(before.get(partner[field])):
-        return f"and {partner[field]} go together: set both or none"
+        return f"and {partner[field]} go together\nset both or none"
     return mail_complaint(value) if value and field != "smtp_password" else None
 
 
@@ -131,6 +131,6 @@ def memory_complaint(text: str) -> str | None:
     """What is wrong with the heap of a Java, as Spark takes it, or None."""
     match = _MEMORY.fullmatch(text)
     if match is None:
-        return "is no size: write 512m or 2g"
+        return "is no size\nwrite 512m or 2g"
     size = int(match[1]) * 1024 ** ("kmgt".index(match[2].lower()) + 1)
     return None if size >= _LEAST_MEMORY else "is too little: Spark starts with 450m or more"

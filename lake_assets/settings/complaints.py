@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from lake_assets.errors import SettingsError
+from lake_assets.errors import SettingsError, fact_and_step
 
 _SHOWN_CHARACTERS = 60
 """Of a value: enough to find it again."""
@@ -56,20 +56,13 @@ def complaints_of(
         place = [str(part) for part in error["loc"][:2]]
         variable = prefix + "_".join(place).upper()
         shown = "" if _is_secret(model, place) else _shown(error["input"])
-        fact, step = _parted(_fact(error["type"], error["msg"], error.get("ctx", {})))
+        fact, step = fact_and_step(_fact(error["type"], error["msg"], error.get("ctx", {})))
         words = fact if not shown or shown in fact else f"{fact}, and is {shown}"
-        found.setdefault(variable, SettingsError(variable, words, step))
+        found.setdefault(variable, SettingsError(variable, words, step or _CORRECT))
     return list(found.values())
 
 
-_STEP = re.compile(r"(?P<fact>.+?)(?:: |; )(?P<step>(?:write|give|use|set|trust|let|name) .+)")
-
-
-def _parted(told: str) -> tuple[str, str]:
-    """A fact, and what to do: what the words say of it, or else that it is to be corrected."""
-    if (found := _STEP.fullmatch(told)) is None:
-        return told, "Correct or unset it"
-    return found["fact"], found["step"][0].upper() + found["step"][1:]
+_CORRECT = "Correct or unset it"
 
 
 def _fact(kind: str, message: str, context: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from lake_assets.errors import LakeError, SettingsError
+from lake_assets.errors import LakeError, SettingsError, fact_and_step
 from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.model.tables import Layer
 from lake_assets.settings.checks import address_complaint, folder_complaint
@@ -79,7 +79,8 @@ def whole_place(name: str, path: Path, *, is_option: bool) -> Path:
         complaint = next(filter(None, map(folder_complaint, places)), None)
     if complaint:
         thing = f"--{name}" if is_option else _PREFIX + name.upper()
-        raise SettingsError(thing, complaint, "Name another folder")
+        fact, step = fact_and_step(complaint)
+        raise SettingsError(thing, fact, step or "Name another folder")
     return whole
 
 

@@ -122,7 +122,7 @@ class StreamSettings(Group):
         try:
             size = parse_size(value, binary=True)
         except InvalidSize as problem:
-            raise ValueError("is no size: write 64m or 1g") from problem
+            raise ValueError("is no size\nwrite 64m or 1g") from problem
         refuse(None if size >= 1 else "must be a byte or more")
         return value
 

@@ -37,7 +37,7 @@ def test_what_a_delta_table_has_not_is_refused(tmp_path, right, wrong, told):
 def test_reading_changes_and_passing_over_them_is_refused(tmp_path):
     both = "/data/orders\n    read: changes\n    skip_change_commits: true"
     (tmp_path / "orders.yaml").write_text(FEED.replace("/data/orders", both))
-    with pytest.raises(FeedError, match="declare one of them"):
+    with pytest.raises(FeedError, match="Declare one of them"):
         load_feeds(tmp_path)
 
 

@@ -1,7 +1,6 @@
 import pytest
 
 from lake_assets.errors import FeedError
-from lake_assets.feeds.explain import split_step
 from lake_assets.feeds.load import load_feeds
 
 HEAD = "feed: f\nsource: {kafka: %s}\npayload: {json: {schema: 'a int, who string'}}\n"
@@ -39,16 +38,33 @@ def test_keys_of_a_view_are_shown_as_columns_and_not_as_keys_of_routes(tmp_path)
         load_feeds(tmp_path)
 
 
+VERBS = (
+    "feed: f\nsource: {kafka: {topic: t}}\npayload: {json: {schema: 'at timestamp, name int'}}\n"
+)
+
+
 @pytest.mark.parametrize(
-    ("message", "parts"),
+    ("more", "told"),
     [
-        ("route.column: 'x' is no column", ("route.column: 'x' is no column", "")),
-        ("declare: is of the tables: declare it", ("declare: is of the tables", "Declare it")),
-        ("give one of a, b", ("", "Give one of a, b")),
+        (
+            "route: {column: who, keys: [a]}",
+            "is no column of the payload's schema; fields here are at, name. docs/routes.md says",
+        ),
+        (
+            "gold: [{name: v, keys: [at, name], measures: {at: count(*), name: max(name)}}]",
+            "gold[0]: named as key and as measure: at, name. Give one of them another name",
+        ),
+        (
+            "route: {column: name, keys: [use, call, use, call]}",
+            "route: keys are given twice: call, use. Leave each there once",
+        ),
     ],
 )
-def test_a_name_of_a_field_that_reads_like_a_verb_is_no_step(message, parts):
-    assert split_step(message) == parts
+def test_a_name_that_reads_like_a_verb_is_no_step(tmp_path, more, told):
+    (tmp_path / "f.yaml").write_text(f"{VERBS}{more}\n")
+    with pytest.raises(FeedError) as caught:
+        load_feeds(tmp_path)
+    assert told in str(caught.value)
 
 
 def test_a_mistake_names_the_page_of_its_own_kind_of_source(tmp_path):
@@ -90,3 +106,66 @@ def test_true_is_still_true_where_it_may_be(tmp_path):
     (tmp_path / "f.yaml").write_text(HEAD % "{topic: t}" + more)
     (feed,) = load_feeds(tmp_path)
     assert feed.checks[0].blocking is True
+
+
+FEED = """feed: f
+source: {kafka: {topic: t}}
+payload: {json: {schema: 'at timestamp, who string, n int'}}
+"""
+
+
+def line_of(folder, text) -> str:
+    (folder / "f.yaml").write_text(text)
+    with pytest.raises(FeedError) as caught:
+        load_feeds(folder)
+    (line,) = str(caught.value).splitlines()
+    return line.removeprefix(f"{folder / 'f.yaml'}, ")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "gold: [{name: v, keys: [who], measures: {n: count(*)}, schedule: '0 0 31 2 *'}]",
+            "line 4: gold[0].schedule: '0 0 31 2 *' never comes: no month has that day. Name a day",
+        ),
+        (
+            "gold: [{name: v, keys: [who], measures: {n: count(*)}, schedule: '@daily'}]",
+            "not 5 (minute hour day month weekday). Write it like '*/15 * * * *'",
+        ),
+        (
+            "gold: [{name: v, keys: [who, who], measures: {n: count(*)}}]",
+            "two keys are called who. Give one of them another name",
+        ),
+        (
+            "route: {column: whoo, keys: [a]}",
+            "'whoo' is no column of the payload's schema; did you mean 'who'? Write `who`",
+        ),
+        (
+            "expectations: [{name: e, sql: \"reflect('a', 'b') = 1\"}]",
+            "reflect() may not be used: it runs any code of the JVM's. Leave it out",
+        ),
+        ("transform: no_module:f", "there is no module no_module. Install it, put it beside"),
+        ("sinks: [{name: s, from: silver}]", "none is given. Add one of them"),
+    ],
+)
+def test_what_is_wrong_comes_with_what_to_do(tmp_path, more, told):
+    assert told in line_of(tmp_path, f"{FEED}{more}\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "route: {column: who, keys: [a]}\nroutes: [{column: who, keys: [a]}]",
+            "line 4: `route` and `routes` are given. Give either `route` or `routes`",
+        ),
+        ("route: {keys: [a]}", "line 4: route is incomplete. Give one of column, sql, header"),
+        (
+            "route: {column: who, sql: who, keys: [a]}",
+            "line 4: route: `column` and `sql` are given. Give one of column, sql, header",
+        ),
+    ],
+)
+def test_too_many_are_not_called_incomplete(tmp_path, more, told):
+    assert told in line_of(tmp_path, f"{FEED}{more}\n")

@@ -37,7 +37,7 @@ def test_a_feed_of_files_is_read(tmp_path):
         ("format: jsonl", "format: parquet\n    encoding: latin-1", "files of parquet are no text"),
         ("format: jsonl", "format: parquet\n    compression: gzip", "only its pages are"),
         ("format: jsonl", "format: csv", "files of format csv go with `csv`, not with `json`"),
-        ("format: jsonl", "format: framed", "framed files name a registered schema: give `subj"),
+        ("format: jsonl", "format: framed", "framed files name a registered schema. Give `subj"),
         ("format: jsonl", "format: framed\n    encoding: latin-1", "files of framed are no text"),
         (
             "format: jsonl",
@@ -60,7 +60,7 @@ def test_a_feed_of_files_is_read(tmp_path):
         (
             "format: jsonl",
             "format: jsonl\n    archive: /x\n    delete: true",
-            "give `archive` or `delete`",
+            "Give `archive` or `delete`",
         ),
         (
             "format: jsonl\n",
@@ -77,7 +77,7 @@ def test_a_feed_of_files_is_read(tmp_path):
         (
             "  files:",
             "  kafka: {topic: x}\n  files:",
-            "give exactly one of `kafka`, `files`, `delta`",
+            "Give exactly one of `kafka`, `files`, `delta`",
         ),
         ("bpm int", "_file int", "_file"),
     ],
@@ -97,13 +97,15 @@ payload: {avro: {}}
 def test_schemas_come_with_files_of_avro_and_else_have_a_subject(tmp_path):
     (feed,) = load(tmp_path, f"{AVRO}route: {{column: model, keys: [vita]}}\n")
     assert not feed.payload.needs_registry
-    with pytest.raises(FeedError, match=re.escape("each file has its own; write `avro: {}`")):
+    with pytest.raises(FeedError, match=re.escape("Write `avro: {}`, since each file has its own")):
         load(tmp_path, AVRO.replace("{}", "{subject: x}"))
     kafka = "{kafka: {topic: t}}"
-    with pytest.raises(FeedError, match=r"line 3: payload.avro: give `subject`, or `subjects`"):
+    with pytest.raises(
+        FeedError, match=r"line 3: payload.avro is incomplete. Give `subject`, or `subjects`"
+    ):
         load(tmp_path, AVRO.replace("{files: {path: /data/beats, format: avro}}", kafka))
     body = 'payload: {json: {schema: "body binary"}, wrapped: {column: body, avro: {}}}\n'
-    with pytest.raises(FeedError, match=r"payload.wrapped.avro: give `subject`"):
+    with pytest.raises(FeedError, match=r"payload.wrapped.avro is incomplete. Give `subject`"):
         load(tmp_path, f"feed: beats\nsource: {kafka}\n{body}")
 
 
@@ -112,7 +114,7 @@ def test_framed_values_go_with_registered_schemas_alone(tmp_path, payload):
     text = AVRO.replace("format: avro", "format: framed")
     (feed,) = load(tmp_path, text.replace("{avro: {}}", f"{{{payload}: {{subject: x}}}}"))
     assert feed.payload.needs_registry
-    with pytest.raises(FeedError, match="give `subject`, or `subjects`"):
+    with pytest.raises(FeedError, match="Give `subject`, or `subjects`"):
         load(tmp_path, text.replace("avro: {}", "protobuf: {file: /beat.proto, message: Beat}"))
     with pytest.raises(FeedError, match="framed go with `avro` or `json` or `protobuf`, not with"):
         load(tmp_path, text.replace("avro: {}", "csv: {schema: model string}"))
@@ -130,10 +132,10 @@ def test_a_declared_schema_of_messages_goes_with_files_alone(tmp_path):
             "{protobuf: {file: /beat.proto, message: Beat, subject: x}}",
             "`file` and a subject of a registry are given",
         ),
-        ("{protobuf: {}}", "give `subject`, or `subjects`"),
+        ("{protobuf: {}}", "Give `subject`, or `subjects`"),
     ):
         with pytest.raises(FeedError, match=re.escape(fact)):
             load(tmp_path, text.replace(declared, wrong))
     kafka = "{kafka: {topic: t}}"
-    with pytest.raises(FeedError, match=r"line 3: payload.protobuf: give `subject`"):
+    with pytest.raises(FeedError, match=r"line 3: payload.protobuf is incomplete. Give `subject`"):
         load(tmp_path, text.replace("{files: {path: /data/beats, format: protobuf}}", kafka))

@@ -41,10 +41,10 @@ def test_a_feed_fills_the_tables_of_another(load):
     ("changed", "said"),
     [
         ("into: gone", "line 4: into: there is no feed 'gone'; other feeds are orders"),
-        ("into: old_orders", "line 4: into: is the feed itself: leave it out"),
+        ("into: old_orders", "line 4: into: is the feed itself. Leave it out"),
         (
             "into: orders\nroute: {column: shop, keys: [berlin]}",
-            "line 5: route: is of the tables: declare it of feed 'orders', which has them",
+            "line 5: route: is of the tables. Declare it of feed 'orders', which has them",
         ),
         ("into: orders\ngold: []", "line 5: gold: is of the tables"),
         ("into: orders\nchecks: []", "line 5: checks: is of the tables"),
@@ -53,7 +53,7 @@ def test_a_feed_fills_the_tables_of_another(load):
         ("into: Orders", "line 4: into"),
         (
             "into: orders\ndeduplicate: {key: [shop], within: 1h}",
-            "line 5: deduplicate: is of the tables: declare it of feed 'orders', which has them",
+            "line 5: deduplicate: is of the tables. Declare it of feed 'orders', which has them",
         ),
     ],
 )

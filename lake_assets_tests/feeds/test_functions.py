@@ -69,7 +69,7 @@ def test_what_cannot_be_found_is_told_where_the_feed_names_it(folder, code, name
 @pytest.mark.parametrize("name", ["enrich", "enrich.add", "a:b:c", ":a", "a-b:c", "1a:b", "a:b()"])
 def test_what_is_no_name_of_a_function_is_told(folder, name):
     write(folder, "f.yaml", FEED % f"'{name}'")
-    with pytest.raises(FeedError, match=r"line 4: transform: .* names no function: write"):
+    with pytest.raises(FeedError, match=r"line 4: transform: .* names no function. Write"):
         load_feeds(folder)
 
 
@@ -77,5 +77,5 @@ def test_a_module_that_another_one_hides_is_told(folder):
     write(folder, "json.py", "def dumps(rows): ...")
     write(folder, "f.yaml", FEED % "json:dumps")
     assert hidden_module("json:dumps", folder).endswith("json/__init__.py")
-    with pytest.raises(FeedError, match="hides the module beside the feed: give that one another"):
+    with pytest.raises(FeedError, match=r"hides the module beside the feed\. Give that one"):
         load_feeds(folder)

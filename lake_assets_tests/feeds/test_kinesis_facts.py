@@ -23,7 +23,7 @@ gold: [{name: current, keyed: {by: id, order: _ordinal, tombstones: true}}]"""
     ("right", "wrong", "told"),
     [
         ("payload", "route: {header: kind, keys: [a]}\npayload", "Kinesis have no header"),
-        ('{json: {schema: "id int"}}', "{avro: {}}", "give `subject`, or `subjects`"),
+        ('{json: {schema: "id int"}}', "{avro: {}}", "Give `subject`, or `subjects`"),
         ("stream: play-events", "stream: 'a b'", "is no name of a stream"),
         ("region: eu-central-1", "access_key: {id: AKIA, secret: x}", "access_key"),
         ("id int", "_shard_id int", "_shard_id"),

@@ -80,11 +80,11 @@ def test_a_feed_may_say_how_often_its_batches_come(tmp_path, told, seconds):
 @pytest.mark.parametrize(
     ("told", "problem"),
     [
-        ("often", "trigger: 'often' is no duration: write a number and a unit"),
-        ("1", "trigger: 1 is no duration: write a number and a unit"),
+        ("often", "trigger: 'often' is no duration. Write a number and a unit"),
+        ("1", "trigger: 1 is no duration. Write a number and a unit"),
         ("50ms", "trigger must be at least 100ms, and is '50ms'"),
         ("2h", "trigger must be at most 1h, and is '2h'"),
-        ("1M", "trigger: '1M' may be minutes or months: write 1m, or days"),
+        ("1M", "trigger: '1M' may be minutes or months. Write 1m, or days"),
     ],
 )
 def test_a_trigger_that_cannot_be_is_refused(tmp_path, told, problem):
@@ -119,7 +119,7 @@ def test_how_long_rows_stay_is_told_short_or_by_a_column(tmp_path, told, column)
 @pytest.mark.parametrize(
     ("told", "problem"),
     [
-        ("retention: soon", "'soon' is no duration: write a number and a unit"),
+        ("retention: soon", "'soon' is no duration. Write a number and a unit"),
         ("retention: 90", "90 is no duration"),
         ("retention: 10m", "retention.keep must be at least 1h, and is '10m'"),
         ("retention: {column: happened}", "keep"),
@@ -147,7 +147,7 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
         ("action: drop", "action: dorp", 12, "expectations[0].action must be 'warn', 'drop', 'qu"),
         ("[rummy, poker]", "rummy", 8, "route.keys must be a list, such as [rummy]"),
         ("[rummy, poker]", "7", 8, "route.keys must be a list, such as [a, b]"),
-        ("rummy, poker", "../x", 8, "route.keys[0]: '../x' cannot name a table: use 1 to 64"),
+        ("rummy, poker", "../x", 8, "route.keys[0]: '../x' cannot name a table. Use 1 to 64"),
         ("poker]", "rummy]", 8, "route: keys are given twice: rummy"),
         ("feed: games", "feed: 7", 1, "feed must be text, not the number 7. Write it in"),
         ("feed: games", "fed: games", 1, "fed is no field; did you mean 'feed'?"),
@@ -155,7 +155,7 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
             "{topic: game-stream}",
             "",
             3,
-            "source.kafka: give either `topic` or `topics`",
+            "source.kafka is incomplete. Give either `topic` or `topics`",
         ),
         ("session_count:", "Count:", 17, "gold[0].measures.Count: 'Count' is not a name"),
         ('"*/1 * * * *"', '"* * * *"', 18, "gold[0].schedule: '* * * *' has 4 fields, not 5"),
@@ -165,10 +165,10 @@ def test_an_age_that_cannot_be_is_refused(tmp_path, told, problem):
         ("feed: games", 'feed: games\nrun: "0 0 31 4 *"', 2, "run: '0 0 31 4 *' never comes"),
         ("min: 1", "mim: 1", 22, "checks[0].row_count.mim is no field; did you mean 'min'?"),
         ("min: 1", "min: 2, max: 1", 22, "checks[0].row_count: min 2 is above max 1"),
-        ("min: 1", "", 22, "checks[0].row_count: give min, max or both"),
+        ("min: 1", "", 22, "checks[0].row_count is incomplete. Give min, max or both"),
         ("min: 1", "min: -1", 22, "checks[0].row_count.min must be at least 0, and is"),
-        ("max_age: 1h", "max_age: 60", 24, "checks[1].freshness.max_age: 60 is no duration: write"),
-        ("max_age: 1h", "max_age: '60'", 24, "max_age: '60' is no duration: write a number and a"),
+        ("max_age: 1h", "max_age: 60", 24, "checks[1].freshness.max_age: 60 is no duration. Write"),
+        ("max_age: 1h", "max_age: '60'", 24, "max_age: '60' is no duration. Write a number and a"),
         ("max_age: 1h", "max_age: 0s", 24, "checks[1].freshness.max_age: '0s' is no duration"),
         ("max_age: 1h", "max_age: soon", 24, "as 30s, 15m, 1h or 2d"),
         ("severity: warn", "severity: bad", 25, "checks[1].severity must be 'warn' or 'error'"),
@@ -348,7 +348,7 @@ def test_a_feed_of_json_declares_its_schema(tmp_path):
         (
             "payload:\n",
             "payload:\n  protobuf: {subject: s}\n",
-            "line 5: payload: `json` and `protobuf` are given: give exactly one of avro",
+            "line 5: payload: `json` and `protobuf` are given. Give exactly one of avro",
         ),
     ],
 )
@@ -386,7 +386,7 @@ def test_a_route_may_be_by_a_column_whose_values_have_one_text(tmp_path, kind):
 )
 def test_a_route_by_a_column_that_holds_no_keys_is_refused(tmp_path, kind, word):
     text = JSON.replace("model string", f"model {kind}")
-    problem = f"line 6: route.column: 'model' is of type {word}, which holds no keys: use one of"
+    problem = f"line 6: route.column: 'model' is of type {word}, which holds no keys. Use one of"
     with pytest.raises(FeedError, match=re.escape(problem)):
         load_feeds(_write(tmp_path, text))
 
@@ -409,7 +409,7 @@ def test_a_feed_may_name_its_tables(tmp_path):
 @pytest.mark.parametrize(
     ("right", "wrong", "line", "problem"),
     [
-        ("{key}_in", "in", 28, "tables.silver: 'in_silver' has {key} nowhere: write it once"),
+        ("{key}_in", "in", 28, "tables.silver: 'in_silver' has {key} nowhere. Write it once"),
         ("{key}_in", "{key}{key}_in", 28, "tables.silver: '{key}{key}_in_silver' has {key} 2 ti"),
         ("{key}_in", "{key}-in", 28, "tables.silver: '{key}-in_silver' cannot name tables"),
         ("_of_", "", 29, "tables.gold: '{view}{key}' does not tell where the key ends"),
@@ -484,8 +484,8 @@ def test_what_is_wrong_with_a_route_is_told_where_it_may_be_left_out(tmp_path):
         ("{json: {infer: true}}", "'model' is no column of the payload's hints; there are none"),
         ("{csv: {schema: 'models string'}}", "payload's schema; did you mean 'models'?"),
         ("{csv: {schema: 'model double'}}", "'model' is of type double, which holds no keys"),
-        ("{json: {}}", "payload.json: schema is missing: give the columns, or `infer: true`"),
-        ("{json: {schema: 'a int', infer: true}}", "give `schema` or `infer: true`"),
+        ("{json: {}}", "payload.json: schema is missing. Give the columns, or `infer: true`"),
+        ("{json: {schema: 'a int', infer: true}}", "Give `schema` or `infer: true`"),
     ],
 )
 def test_a_route_needs_a_column_that_is_declared(tmp_path, payload, problem):
@@ -512,11 +512,15 @@ AVRO = "feed: f\nsource: {kafka: {topic: t}}\npayload: {avro: {subject: t-value}
 @pytest.mark.parametrize(
     ("right", "wrong", "problem"),
     [
-        ("{subject: t-value}", "{}", "line 3: payload.avro: give `subject`, or `subjects`"),
+        (
+            "{subject: t-value}",
+            "{}",
+            "line 3: payload.avro is incomplete. Give `subject`, or `subjects`",
+        ),
         (
             "subject: t-value",
             "subject: a, subjects: [b]",
-            "`subject` and `subjects` are given: give either",
+            "`subject` and `subjects` are given. Give either",
         ),
         ("subject: t-value", "subjects: '('", "line 3: payload.avro: subjects: '(' is no regular"),
         ("subject: t-value", "subjects: [a, a]", "line 3: payload.avro: two subjects are called a"),

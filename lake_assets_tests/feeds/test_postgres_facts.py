@@ -22,12 +22,12 @@ run: "0 * * * *"
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
     [
-        ('run: "0 * * * *"', "", "is read on a schedule: give one"),
+        ('run: "0 * * * *"', "", "is read on a schedule. Give one"),
         ("{json:", "{csv:", "rows of PostgreSQL go with `json`, not with `csv`"),
         ('{json: {schema: "id int"}}', "{json: {subject: x}}", "no registered schema"),
         ("payload", "route: {header: kind, keys: [a]}\npayload", "PostgreSQL have no header"),
         ("postgresql://db", "mysql://db", "is no address of PostgreSQL"),
-        ("//db.example", "//me:secret@db.example", "they go into `user` and `password`"),
+        ("//db.example", "//me:secret@db.example", "Move them into `user` and `password`"),
         ("public.purchases", "a.b.c", "is no table"),
         ("[purchase_id]", "[]", "key"),
         ("[purchase_id]", "[a, a]", "a"),

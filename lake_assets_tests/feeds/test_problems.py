@@ -93,7 +93,7 @@ def test_several_problems_are_one_error_with_a_line_each():
 
 
 def test_what_a_file_says_is_told_without_logins_and_in_one_line():
-    found = problem_at("f", None, "'s3://me:secret@b/x' is\n\x1b[31mred", "Write 'a://u:p@h'", "")
+    found = problem_at("f", None, "'s3://me:secret@b/x' is\n\x1b[31mred", "Write 'a://u:p@h'")
     assert (found.fact, found.next_step) == (
         "'s3://…@b/x' is\\n\\x1b[31mred",
         "Write 'a://…@h'",
@@ -101,6 +101,6 @@ def test_what_a_file_says_is_told_without_logins_and_in_one_line():
     assert "secret" not in str(found)
 
 
-def test_a_sentence_is_told_likewise_and_long_words_by_their_beginning():
-    found = problem_at("f", None, "x", "y", f"'{'z' * 500}' at http://me:secret@h is no name")
-    assert str(found) == f"f: '{'z' * 60}…' at http://…@h is no name"
+def test_long_words_are_told_by_their_beginning():
+    found = problem_at("f", None, f"'{'z' * 500}' at http://me:secret@h is no name", "Write one")
+    assert str(found) == f"f: '{'z' * 60}…' at http://…@h is no name. Write one"

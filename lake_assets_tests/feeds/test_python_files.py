@@ -135,7 +135,7 @@ LINE = len(HEAD.splitlines())
         (
             """SQL = 'select * from b.silver'
 def feeds(): return [shop('a', gold=[{'name': 'v', 'sql': SQL}])]""",
-            r"feed 'a': gold\[0\]\.sql reads .*there is no feed 'b'",
+            r"feed 'a': gold\[0\]\.sql: reads .*there is no feed 'b'",
         ),
     ],
 )

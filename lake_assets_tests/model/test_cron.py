@@ -17,7 +17,7 @@ def test_a_schedule_that_can_be_is_fine(expression):
     [
         ("", "has 0 fields"),
         ("* * * *", "has 4 fields"),
-        ("61 * * * *", "'61' in '61 * * * *' is no minute: use *, 0-59"),
+        ("61 * * * *", "'61' in '61 * * * *' is no minute\nuse *, 0-59"),
         ("* 24 * * *", "is no hour"),
         ("* * 0 * *", "is no day of month"),
         ("* * * 13 *", "is no month"),

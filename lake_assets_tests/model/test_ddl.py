@@ -49,7 +49,7 @@ def test_a_type_may_have_several_names(alias, kind):
         ("a int, A string", "a and A are one column, since case tells none apart"),
         ("a struct<x int, X int>", "x and X are one column"),
         ("`a b` int", "'a b' cannot name a column"),
-        ("`a.b` int", r"'a\.b' cannot name a column: leave out blanks, dots and any"),
+        ("`a.b` int", r"'a\.b' cannot name a column\nleave out blanks, dots and any"),
         ("a struct<`x.y`: int>", r"'x\.y' cannot name a column"),
         ("`#table` int", "'#table' cannot name a column"),
         ("a int not null", "at 'not' there should be a comma or the end"),

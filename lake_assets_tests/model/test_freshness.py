@@ -36,5 +36,5 @@ def test_a_feeds_own_counts_before_the_settings():
 
 @pytest.mark.parametrize("wrong", ["1m", "soon", 12, True, ""])
 def test_what_is_no_time_or_too_short_is_refused_in_plain_words(wrong):
-    with pytest.raises(ValidationError, match="at least five minutes: write 15m, 1h, 2d, or off"):
+    with pytest.raises(ValidationError, match="at least five minutes\nwrite 15m, 1h, 2d, or off"):
         fresh(wrong)

@@ -67,7 +67,7 @@ def test_what_is_inferred_adds_columns_unless_the_feed_says_otherwise():
 @pytest.mark.parametrize(
     ("declared", "problem"),
     [
-        ({}, "schema is missing: give the columns, or `infer: true`"),
+        ({}, "schema is missing\ngive the columns, or `infer: true`"),
         ({"subject": "s", "schema": "a int"}, "give `subject`, `schema` or `infer: true`"),
         ({"subject": "s", "infer": True}, "give `subject`, `schema` or `infer: true`"),
         ({"subject": "s", "on_unknown": "add_columns"}, "on_unknown adds none"),

@@ -43,7 +43,7 @@ def test_a_query_is_over_one_game_or_over_all(sql, expected):
         ("select * from silver, silver_all", "reads both silver and silver_all"),
         ("select * from gold.agg, silver_all", "reads both gold.agg and silver_all"),
         ("select * from fitness.bronze", r"reads fitness\.bronze; .* <feed>\.silver"),
-        ("select * from external.players", r"reads external\.players alone, .*; join silver"),
+        ("select * from external.players", r"reads external\.players alone, .*\njoin silver"),
         ("selec gamer_id from silver", "does not parse .*line 1, column 19"),
         ("select (gamer_id from silver", r"does not parse \(`\)` is missing"),
         ("select 'gamer_id from silver", r"does not parse \(Error tokenizing"),

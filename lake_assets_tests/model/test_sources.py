@@ -17,7 +17,7 @@ from lake_assets.model.sources import KafkaSource
         ({"topics": ["a b"]}, "is no topic"),
         ({"topics": "game-*+"}, "is no pattern of topics"),
         ({"topics": ["a"], "starting_offsets": {0: 1}}, "name the topic"),
-        ({"topic": "a", "starting_offsets": {"a": {0: 1}}}, "of one topic, name no topic"),
+        ({"topic": "a", "starting_offsets": {"a": {0: 1}}}, "of one topic\nname no topic"),
         ({"topics": ["a"], "starting_offsets": {"b": "latest"}}, "'b' is none of its topics"),
         ({"topics": "a.*", "starting_offsets": {"b": "latest"}}, "'b' is none of its topics"),
         ({"topic": "a", "starting_offsets": {0: -5}}, "-5 is no partition, or no offset of one"),

@@ -59,7 +59,7 @@ def test_only_avro_may_have_no_subject_since_its_files_bring_schemas():
 
 
 def test_what_goes_with_one_subject_or_none_does_not_go_with_several():
-    with pytest.raises(ValidationError, match="`message` is one of a `subject`'s"):
+    with pytest.raises(ValidationError, match="`message` is of one `subject`"):
         payload("protobuf", subjects=["a"], message="acme.Uno")
     for more in ({"schema": "a int"}, {"infer": True}):
         with pytest.raises(ValidationError, match="columns come from one of them"):

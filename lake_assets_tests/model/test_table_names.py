@@ -48,9 +48,9 @@ def test_what_is_around_the_key_leaves_the_key(names):
 @pytest.mark.parametrize(
     ("field", "template", "problem"),
     [
-        ("silver", "events", "'events' has {key} nowhere: write it once"),
-        ("silver", "{key}_{key}", "has {key} 2 times: write it once"),
-        ("silver", "{key}_{view}", "cannot name tables: use lower-case letters, digits and _ aro"),
+        ("silver", "events", "'events' has {key} nowhere\nwrite it once"),
+        ("silver", "{key}_{key}", "has {key} 2 times\nwrite it once"),
+        ("silver", "{key}_{view}", "cannot name tables\nuse lower-case letters, digits and _ aro"),
         ("silver", "", "'' has {key} nowhere"),
         ("silver", "{keys}", "has {key} nowhere"),
         ("silver", "{key", "has {key} nowhere"),
@@ -62,9 +62,9 @@ def test_what_is_around_the_key_leaves_the_key(names):
         ("silver", "_{key}", "begin with a letter or a placeholder"),
         ("silver", "1_{key}", "begin with a letter or a placeholder"),
         ("silver", "x" * 65 + "{key}", "is too long: at most 64 characters beside"),
-        ("gold", "gold_{key}", "has {view} nowhere: write it once"),
-        ("gold", "gold_{view}", "has {key} nowhere: write it once"),
-        ("gold", "gold_{key}{view}", "does not tell where the key ends: write _ between"),
+        ("gold", "gold_{key}", "has {view} nowhere\nwrite it once"),
+        ("gold", "gold_{view}", "has {key} nowhere\nwrite it once"),
+        ("gold", "gold_{key}{view}", "does not tell where the key ends\nwrite _ between"),
         ("gold", "{key}_{view}_{feed}", "use lower-case letters"),
     ],
 )

@@ -45,9 +45,9 @@ def test_a_table_that_takes_tombstones_remembers_them():
             "header shop is no column",
         ),
         ({"deduplicate": {"key": ["id"], "within": "1h"}}, "take a tombstone for a copy"),
-        ({"transform": "json:loads"}, "no values for json:loads; leave out `transform`"),
+        ({"transform": "json:loads"}, "no values for json:loads\nleave out `transform`"),
         *(
-            ({"select": items}, "`select` has not the column that tells them; add _tombstone")
+            ({"select": items}, "`select` has not the column that tells them\nadd _tombstone")
             for items in (
                 ["id", "upper(shop) as shop"],
                 ["* except (shop, _tombstone)", "upper(shop) as shop"],

@@ -65,9 +65,9 @@ IN_JSON = {"protobuf": None, "json": {"schema": "n int"}}
         (
             {"json": {**JSON, **STRICT}},
             {"protobuf": None, "json": {"schema": "Tenant int", **STRICT}},
-            "both have tenant: give a prefix",
+            "both have tenant\ngive a prefix",
         ),
-        ({"json": JSON}, IN_JSON, "both have _rescued: give a prefix"),
+        ({"json": JSON}, IN_JSON, "both have _rescued\ngive a prefix"),
     ],
 )
 def test_what_cannot_be_wrapped_is_refused(outer, wrapped, fact):

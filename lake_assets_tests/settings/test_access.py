@@ -40,7 +40,7 @@ def test_addresses_of_brokers_are_fine(servers):
 def test_what_is_no_list_of_brokers_is_refused(servers):
     assert (
         brokers_complaint(servers)
-        == "is no list of brokers: write host:port, or host:port,host:port"
+        == "is no list of brokers\nwrite host:port, or host:port,host:port"
     )
 
 

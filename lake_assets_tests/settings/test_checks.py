@@ -52,7 +52,7 @@ def test_an_address_of_a_store_is_no_folder(path):
 
 @pytest.mark.parametrize("path", ["s3://", "gs:/", "abfss:"])
 def test_an_address_of_nothing_is_no_folder(path):
-    assert "alone: write what comes behind it" in str(address_complaint(Path(path)))
+    assert "alone\nwrite what comes behind it" in str(address_complaint(Path(path)))
 
 
 def test_the_address_of_a_folder_is_to_be_written_as_a_path():
