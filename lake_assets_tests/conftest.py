@@ -97,8 +97,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Spark start quickly, in this process and in all that tests start; repeat examples.
 
     Hypothesis (tried on 6.170) mixes constants of the modules that are loaded into what it draws,
-    also where `derandomize` is set: the same test would get other examples in a whole run.
+    also where `derandomize` is set: the same test would get other examples in a whole run. Its
+    profile `ci` repeats examples, and has no deadline, which a busy machine would miss.
     """
+    hypothesis.settings.load_profile("ci")
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setattr(providers, "_get_local_constants", Constants)

@@ -72,6 +72,7 @@ class Topic:
     def create(self, partitions: int = 1, **config: str) -> None:
         """Create the topic, with settings such as `retention.ms`, and wait until it can be used."""
         admin = AdminClient(client_config(self.endpoints))
+        config = {"retention.ms": "-1", **config}  # rows of tests may be of any time
         (answer,) = admin.create_topics([NewTopic(self.name, partitions, config=config)]).values()
         answer.result()  # of the controller: brokers hear of it a little later
         ensure_topic(self.endpoints, self.name)

@@ -138,9 +138,10 @@ def test_a_broker_that_is_away_is_an_error():
 def test_a_topic_has_an_identity_and_each_partition_an_epoch(topic):
     topic.create(3)
     fill(topic, 5)
+    places = topic.at({0: 0, 1: 0, 2: 0}).keys()
+    wait_for(lambda: generation(topic).epochs.keys() == places, "three leaders", within_s=30)
     first = generation(topic)
     assert first.identities[topic.name]
-    assert first.epochs.keys() == topic.at({0: 0, 1: 0, 2: 0}).keys()
     fill(topic, 5)
     assert generation(topic) == first
 
