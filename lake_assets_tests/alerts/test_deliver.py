@@ -60,9 +60,9 @@ def test_a_sink_that_is_down_delays_and_loses_none_while_others_go_on():
 def test_a_sink_that_hangs_is_left_behind():
     slow, up = Fake("slow", takes_s=30), Fake("up")
     began = time.monotonic()
-    book, (complaint,) = deliver(posted(slow, up), [slow, up], nowhere, timeout_s=0.2)
-    assert time.monotonic() - began < 5
-    assert "3 alert(s) wait for the sink slow: it did not take an alert within 0.2 s" in complaint
+    book, (complaint,) = deliver(posted(slow, up), [slow, up], nowhere, timeout_s=2)
+    assert time.monotonic() - began < 20
+    assert "3 alert(s) wait for the sink slow: it did not take an alert within 2 s" in complaint
     assert (book.waiting_for("slow"), up.got) == (3, [A, B, C])
     slow.close()
 

@@ -10,6 +10,7 @@ from lake_assets_tests.commandline import answer_of, lake_assets, result_of, spa
 
 
 @pytest.mark.kafka
+@pytest.mark.slow
 def test_services_outlive_the_shell_that_started_them_and_end_with_down(settings):
     settings = settings.model_copy(update={"feeds": None})  # all that ship
     assert lake_assets(settings, "services", "up").returncode == 0

@@ -356,11 +356,11 @@ def test_another_process_is_left_to_it(told, sensor):
 
 
 def test_a_feed_whose_schedule_was_missed_is_told_once_and_its_end_once(told, instance, hook):
-    scheduled = GAMES.model_copy(update={"run": "* * * * *"})
+    scheduled = GAMES.model_copy(update={"run": "0 0 * * *"})
     sensor = Sensor(told, instance, hook, scheduled)
     # Nobody is late that has had its schedule for a moment only.
     assert sensor.events() == []
-    note_complete(told.state_dir, "games", time.time() - 600)
+    note_complete(told.state_dir, "games", time.time() - 2 * 86_400)
     note_run_failed(told.state_dir, "games", time.time(), "topic 'game_stream': is away")
     late = ("begun", "run_missed", "games")
     assert sensor.events() == sensor.events() == [late]

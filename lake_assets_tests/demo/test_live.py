@@ -69,7 +69,7 @@ def test_the_demo_fills_gold_and_ctrl_c_leaves_nothing_behind(settings):
     started: list[psutil.Process] = []
     try:
         address = _read_until(process, lambda line: line.startswith("Dagster: "), seen).split()[1]
-        assert httpx.get(f"{address}/server_info").is_success
+        assert httpx.get(f"{address}/server_info", timeout=60).is_success
         _read_until(process, lambda line: "gold" in line and "gold 0 " not in line, seen)
         started = psutil.Process(process.pid).children(recursive=True)
     finally:

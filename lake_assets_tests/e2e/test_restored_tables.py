@@ -48,8 +48,9 @@ def restore(lake):
 
 
 @pytest.fixture
-def with_waiting(lake, produce, services):
+def with_waiting(lake, produce, services, monkeypatch):
     """Living streams, with a row that waits for a registry that is away."""
+    monkeypatch.setattr("lake_assets.streams.waiting_rows._PATIENCE_S", 60.0)
 
     @contextmanager
     def go():

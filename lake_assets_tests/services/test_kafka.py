@@ -6,6 +6,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from lake_assets.services import kafka
+from lake_assets.sources.kafka.topics import ensure_topic
 
 
 @pytest.mark.kafka
@@ -18,6 +19,7 @@ def test_a_topic_has_two_partitions_unless_asked_otherwise(services):
     admin = AdminClient({"bootstrap.servers": services.kafka})
     topic = "test-kafka-partitions"
     admin.create_topics([NewTopic(topic, -1, -1)])[topic].result()
+    ensure_topic(services, topic)  # it is there; returns when the broker knows it
     assert len(admin.list_topics(topic).topics[topic].partitions) == 2
 
 

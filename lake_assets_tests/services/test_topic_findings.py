@@ -36,7 +36,7 @@ def look(settings: Settings, secured: Secured) -> Look:
         mine = settings.model_copy(update={"feeds": feeds, "kafka": kafka})
         options = secured.options(listener, **login)
         endpoints = Endpoints(kafka=secured.address(listener), registry="", kafka_options=options)
-        return {found.thing: found for found in look_at_topics(mine, endpoints, timeout_s=5)}
+        return {found.thing: found for found in look_at_topics(mine, endpoints, timeout_s=30)}
 
     return look
 
@@ -98,5 +98,5 @@ def test_a_key_that_spark_could_not_be_told_is_broken(settings, secured, tmp_pat
     # librdkafka has no use for it without TLS, and does not look.
     options = {"ssl.ca.location": str(tmp_path / "none.pem")}
     plain = Endpoints(kafka=secured.plain, registry="", kafka_options=options)
-    (found,) = look_at_topics(settings, plain, timeout_s=5)
+    (found,) = look_at_topics(settings, plain, timeout_s=30)
     assert (found.thing, found.health) == ("LAKE_ASSETS_KAFKA_OPTIONS", Health.BROKEN)

@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 import traceback
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -145,8 +146,9 @@ def test_a_command_that_hangs_is_ended_with_all_it_started(tmp_path, monkeypatch
     assert time.monotonic() - began < 20
     started = [int(pid) for pid in pids.read_text().split()]
     assert len(started) == 2
-    for process in (psutil.Process(pid) for pid in started if psutil.pid_exists(pid)):
-        process.wait(10)
+    for pid in started:
+        with suppress(psutil.NoSuchProcess):
+            psutil.Process(pid).wait(10)
 
 
 @pytest.mark.parametrize("one", ["X", "X_FILE"])

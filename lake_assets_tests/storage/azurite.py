@@ -56,7 +56,7 @@ class Azurite:
             "Authorization": f"SharedKey {ACCOUNT}:{_signed(told)}",
         }
         url = f"{self.url}/{bucket}?restype=container"
-        httpx.put(url, headers=headers, trust_env=False).raise_for_status()
+        httpx.put(url, headers=headers, trust_env=False, timeout=60).raise_for_status()
 
     def wrong_login(self, folder: Path) -> dict[str, str]:  # noqa: ARG002 - as others have it
         """Options in place of its own with which it lets nobody in."""

@@ -49,7 +49,8 @@ class Gcs:
         return f"gs://{bucket}"
 
     def make_bucket(self, bucket: str) -> None:
-        answer = httpx.post(f"{self.url}/storage/v1/b", json={"name": bucket}, trust_env=False)
+        url = f"{self.url}/storage/v1/b"
+        answer = httpx.post(url, json={"name": bucket}, trust_env=False, timeout=60)
         answer.raise_for_status()
 
     def wrong_login(self, folder: Path) -> dict[str, str]:

@@ -52,7 +52,7 @@ class S3Server:
         return f"s3://{bucket}"
 
     def make_bucket(self, bucket: str) -> None:
-        httpx.put(f"{self.url}/{bucket}", trust_env=False).raise_for_status()
+        httpx.put(f"{self.url}/{bucket}", trust_env=False, timeout=60).raise_for_status()
 
     def refuse(
         self,
@@ -115,13 +115,14 @@ class S3Server:
         return [(one[0], one[1], one[2], one[3]) for one in self._control("asked", {})]
 
     def _control(self, what: str, told: Mapping[str, str | float]) -> list[list[str]]:
-        answer = httpx.get(f"{self.url}/_test/{what}", params=told, trust_env=False)
+        answer = httpx.get(f"{self.url}/_test/{what}", params=told, trust_env=False, timeout=60)
         found: list[list[str]] = answer.raise_for_status().json()
         return found
 
     def keys(self, bucket: str) -> list[str]:
         """What the server calls the files of a bucket, up to a page."""
-        answer = httpx.get(f"{self.url}/{bucket}?list-type=2", trust_env=False).raise_for_status()
+        url = f"{self.url}/{bucket}?list-type=2"
+        answer = httpx.get(url, trust_env=False, timeout=60).raise_for_status()
         return [html.unescape(key) for key in re.findall("<Key>(.*?)</Key>", answer.text)]
 
 

@@ -37,16 +37,16 @@ for event in events:
     said["beats"].append((beat.pid == os.getpid(), beat.owner))
     if isinstance(event, Waiting) and not said["waited"]:
         said["waited"].append(event.reason)
-        ready = httpx.get(f"{beat.metrics}/readyz")
+        ready = httpx.get(f"{beat.metrics}/readyz", timeout=30)
         said["not_ready"] = (ready.status_code, ready.json()["problems"])
-        said["live"] = httpx.get(f"{beat.metrics}/healthz").status_code
+        said["live"] = httpx.get(f"{beat.metrics}/healthz", timeout=30).status_code
         topic.produce(framed(known))
     if isinstance(event, BatchReport):
         said["rows"].append((event.stage, dict(event.rows)))
         said["batches"][event.stage] = event.batch_id
         if event.stage is Stage.DEMUX:
             said["metrics"] = httpx.get(f"{beat.metrics}/metrics", timeout=30).text
-            ready = httpx.get(f"{beat.metrics}/readyz")
+            ready = httpx.get(f"{beat.metrics}/readyz", timeout=30)
             said["ready"] = (ready.status_code, ready.json())
             break
 said["locked"] = is_locked(settings.state_dir)

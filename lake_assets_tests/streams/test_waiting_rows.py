@@ -56,6 +56,12 @@ class Line:
         return getattr(self.registry, name)
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A tick has the registry's answer, however slow the machine is."""
+    monkeypatch.setattr("lake_assets.streams.waiting_rows._PATIENCE_S", 60.0)
+
+
 @pytest.fixture
 def said():
     return []
@@ -149,8 +155,9 @@ def test_it_looks_only_every_so_often(world, line, topic, spark):
 
 
 def test_a_registry_that_hangs_is_asked_once_and_holds_up_nobody(
-    world, line, topic, spark, offsets
+    world, line, topic, spark, offsets, monkeypatch
 ):
+    monkeypatch.setattr("lake_assets.streams.waiting_rows._PATIENCE_S", 0.5)
     known = topic.register(0)
     demux, catch_up = world()
     catch_up.pause_s = 0.0

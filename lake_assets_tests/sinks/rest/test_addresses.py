@@ -46,32 +46,32 @@ def test_others_are(address):
 
 
 def test_an_address_that_never_answers_leaves_the_next_its_time(monkeypatch):
-    # Nobody accepts here, and no more than one may wait: a further one is never answered.
-    with socket.create_server(("127.0.0.2", 0), backlog=0) as silent:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as answered,
+        # Nobody accepts here, and no more than one may wait: a further one is never answered.
+        socket.create_server(("127.0.0.2", answered.getsockname()[1]), backlog=0) as silent,
+    ):
         port = silent.getsockname()[1]
         waiting = [socket.socket() for _ in range(4)]
         for one in waiting:
             one.setblocking(False)  # noqa: FBT003 - the standard library's
             one.connect_ex(("127.0.0.2", port))
-        with socket.create_server(("127.0.0.1", port)) as answered:
-            found = [
-                (socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", port)) for n in (2, 1)
-            ]
-            monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        found = [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", port)) for n in (2, 1)
+        ]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
-            async def connect():
-                async with asyncio.timeout(4):
-                    connection = Connection(PublicOnly(allow_private=True), tls_context(None), 1)
-                    answer = await connection.post(
-                        f"http://both.example:{port}/", {}, b"", within_s=2
-                    )
-                    await connection.close()
-                return answer
+        async def connect():
+            async with asyncio.timeout(4):
+                connection = Connection(PublicOnly(allow_private=True), tls_context(None), 1)
+                answer = await connection.post(f"http://both.example:{port}/", {}, b"", within_s=2)
+                await connection.close()
+            return answer
 
-            answered.settimeout(4)
-            with ThreadPoolExecutor(1) as other:
-                accepted = other.submit(answered.accept)
-                assert asyncio.run(connect()).status is None  # connected, and without an answer
-                accepted.result()[0].close()
+        answered.settimeout(4)
+        with ThreadPoolExecutor(1) as other:
+            accepted = other.submit(answered.accept)
+            assert asyncio.run(connect()).status is None  # connected, and without an answer
+            accepted.result()[0].close()
         for one in waiting:
             one.close()

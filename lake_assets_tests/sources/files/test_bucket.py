@@ -291,7 +291,7 @@ def test_a_mark_of_a_folder_is_no_file_and_asked_for_once(folder):
 
 def put_mark(folder, key):
     url = f"{folder.server.url}/{folder.bucket}/{key}"
-    httpx.put(url, content=b"", trust_env=False).raise_for_status()
+    httpx.put(url, content=b"", trust_env=False, timeout=60).raise_for_status()
 
 
 def test_a_name_that_is_none_is_told(folder):
@@ -442,7 +442,8 @@ def test_a_cold_file_in_the_archive_keeps_no_other_from_leaving(folder):
 def put_cold(folder, key, content):
     url = f"{folder.server.url}/{folder.bucket}/{key}"
     cold = {"x-amz-storage-class": "GLACIER"}
-    httpx.put(url, content=content, headers=cold, trust_env=False).raise_for_status()
+    answer = httpx.put(url, content=content, headers=cold, trust_env=False, timeout=60)
+    answer.raise_for_status()
 
 
 def test_a_mark_of_a_folder_between_names_in_order_is_passed_over(folder):

@@ -75,6 +75,7 @@ def test_one_of_several_that_is_not_there_is_told_by_its_name_unless_others_go_o
     assert f"{prefix}-b" not in AdminClient(client_config(services)).list_topics(timeout=10).topics
 
 
+@pytest.mark.slow
 def test_two_hundred_topics_are_asked_for_in_a_handful_of_questions(services, prefix, monkeypatch):
     asked = []
 

@@ -81,7 +81,7 @@ def _id(number):
 
 
 def _tell(url):
-    httpx.post(url, trust_env=False).raise_for_status()
+    httpx.post(url, trust_env=False, timeout=60).raise_for_status()
 
 
 @contextmanager
