@@ -34,7 +34,7 @@ def dev(connected: Settings, tmp_path: Path) -> Iterator[Dev]:
     found = Dev(connected, home)
     yield found
     found.signal_group(signal.SIGKILL)
-    found.wait_until_gone(within_s=20)
+    found.wait_until_gone(within_s=180)
 
 
 @pytest.fixture

@@ -75,12 +75,12 @@ class Dev:
         """End the outermost process as a service manager would; its runs go on."""
         self.processes()
         self.process.terminate()
-        wait_for(lambda: self.process.poll() is not None, "dev gone", within_s=60)
+        wait_for(lambda: self.process.poll() is not None, "dev gone", within_s=180)
 
     def kill(self) -> None:
         """End all of it, its runs included, as the kernel may."""
         self.signal_group(signal.SIGKILL)
-        self.wait_until_gone(within_s=30)
+        self.wait_until_gone(within_s=180)
 
     def forget(self) -> None:
         """Lose all that Dagster has stored."""
@@ -101,8 +101,8 @@ class Dev:
     def signal_group(self, number: signal.Signals) -> None:
         """What a terminal does on Ctrl-C, or the kernel in the worst case."""
         self.processes()
-        with suppress(psutil.NoSuchProcess):
-            for process in self.processes():
+        for process in self.processes():
+            with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def wait_until_gone(self, *, within_s: float) -> None:

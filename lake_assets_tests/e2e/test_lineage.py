@@ -47,7 +47,7 @@ def test_each_step_of_a_lake_is_told_with_what_it_read_and_wrote(lake, keeper):
     assert lake_assets_here(lake, "stream", "--until-caught-up").returncode == 0
     assert lake_assets_here(lake, "refresh", "--view", "pace").returncode == 0
     assert lake_assets_here(lake, "refresh", "--view", "wrong").returncode == 1
-    events = keeper.events()
+    events = keeper.events(8)
     told = [(one["eventType"], one["job"]["name"]) for one in events]
     assert sorted(told[:4]) == [
         ("COMPLETE", "beats.demux"),

@@ -23,6 +23,7 @@ from lake_assets_tests.export.topics import (
     range_of,
     transaction,
     visible,
+    wait_until_readable,
 )
 from lake_assets_tests.services.secured import READER, STRANGER, Listener
 from lake_assets_tests.sources.kafka.damage import damage
@@ -136,6 +137,7 @@ def test_an_open_transaction_waits_for_the_next_export(topic, folder):
     fill(topic, *numbers(4, 6))
     assert export(topic, folder).partitions[0].after == 3
     producer.commit_transaction(60)
+    wait_until_readable(topic, 7)
     assert export(topic, folder).partitions[0].after == 7
     assert counted(folder) == range_of(0, 6)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from lake_assets.export.run import ExportReport, Request, export_topic
-from lake_assets.sources.kafka.topics import client_config
+from lake_assets.sources.kafka.topics import client_config, end_offsets
+from lake_assets_tests.e2e.dev import wait_for
 from lake_assets_tests.events import Topic
 
 
@@ -23,6 +24,11 @@ def numbers(begin: int, end: int) -> list[bytes]:
 
 
 def transaction(topic: Topic, *values: bytes, commits: bool) -> None:
+    """Write a transaction to partition 0, where no other is open, and wait until all see its end.
+
+    A coordinator says that it has ended before its partitions know.
+    """
+    end = end_offsets(topic.endpoints, topic.name)[0] + len(values) + 1
     own = {"transactional.id": f"{topic.name}-{commits}"}
     producer = Producer({**client_config(topic.endpoints), **own})
     producer.init_transactions(60)
@@ -34,6 +40,16 @@ def transaction(topic: Topic, *values: bytes, commits: bool) -> None:
         producer.commit_transaction(60)
     else:
         producer.abort_transaction(60)
+    wait_until_readable(topic, end)
+
+
+def wait_until_readable(topic: Topic, end: int) -> None:
+    """Records of partition 0 below an offset can be read, and no more are there."""
+
+    def is_readable() -> bool:
+        return end_offsets(topic.endpoints, topic.name)[0] == end
+
+    wait_for(is_readable, f"the last stable offset {end}", within_s=30)
 
 
 def export(topic: Topic, folder: Path, **options: object) -> ExportReport:

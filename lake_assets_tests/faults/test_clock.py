@@ -62,17 +62,21 @@ def clock(tmp_path):
 
 
 class Running:
-    """A process that says, when asked, by how much two of its clocks are ahead, and its waits."""
+    """A process that says, when asked, by how much two of its clocks are ahead, and its waits.
+
+    Both read some time within the question, which is as near as anybody can tell.
+    """
 
     def __init__(self, process):
         self.process = process
 
-    def ask(self) -> tuple[float, float, float]:
+    def ask(self) -> tuple[float, float, float, float]:
+        began = time.time()
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         first, second, waited = map(float, self.process.stdout.readline().split())
         now = time.time()
-        return first - now, second - now, waited
+        return first - now, second - now, waited, now - began
 
 
 def start(clock, *command):
@@ -84,10 +88,13 @@ def start(clock, *command):
 def steps_are_seen(clock: Clock, process: Running) -> None:
     for ahead in (0, -HOUR, DAY, 0.5, 0):
         clock.set_ahead(timedelta(seconds=ahead))
-        first, second, waited = process.ask()
-        assert first == pytest.approx(ahead, abs=0.3)
-        assert second == pytest.approx(ahead, abs=0.3)
-        assert 0.14 < waited < 0.6
+        waits = []
+        for _ in range(3):  # of which a busy machine may disturb some
+            first, second, waited, within = process.ask()
+            assert first == pytest.approx(ahead, abs=within)
+            assert second == pytest.approx(ahead, abs=within)
+            waits.append(waited)
+        assert 0.14 < min(waits) < 0.6
 
 
 def test_a_running_python_sees_each_step_and_waits_as_long_as_it_did(clock):
@@ -117,7 +124,7 @@ def test_its_children_have_the_same_clock(clock):
     clock.set_ahead(timedelta(seconds=-HOUR))
     with start(clock, "sh", "-c", "date +%s; exec date +%s") as process:
         said = [int(line) - time.time() for line in process.stdout]
-    assert said == [pytest.approx(-HOUR, abs=2)] * 2
+    assert said == [pytest.approx(-HOUR, abs=60)] * 2
 
 
 def test_a_process_whose_clock_is_gone_says_so(clock, tmp_path):
@@ -142,7 +149,8 @@ def test_a_fault_steps_and_steps_back_also_when_its_block_fails(clock, kind, sig
 
         with pytest.raises(ZeroDivisionError):
             fail_within()
-        assert abs(running.ask()[0]) < 0.3
+        ahead, _, _, within = running.ask()
+        assert abs(ahead) < within
         process.stdin.close()
 
 

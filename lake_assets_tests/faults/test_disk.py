@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from faults.disk import Disk, FullDisk, ReadOnlyDisk, SlowDisk, cannot_mount, disk_faults, mounted
+from lake_assets_tests.e2e.dev import wait_for
 
 needs_mounts = pytest.mark.usefixtures("mounts")
 
@@ -61,7 +63,7 @@ def mounts_below(path: Path) -> list[str]:
 
 def loops_of(path: Path) -> list[str]:
     """Files below `path` that the loop driver holds; it lets go a moment after the mount's end."""
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 20
     while True:
         files = [file.read_text() for file in Path("/sys/block").glob("loop*/loop/backing_file")]
         held = [file for file in files if file.startswith(str(path))]
@@ -110,6 +112,7 @@ def test_a_full_disk_takes_no_data_also_when_some_is_deleted(disk, system, seed)
         new.unlink()
         old.unlink()
         time.sleep(0.2)
+        wait_for(lambda: shutil.disk_usage(disk.path).free < 2**21, "its filling", within_s=20)
         assert error_of(lambda: new.write_bytes(bytes(2**21))) == errno.ENOSPC
         assert "fill the lake's disk" in done
     new.write_bytes(bytes(2**22))
@@ -144,25 +147,36 @@ def seconds_of_writes(folder: Path) -> float:
     return time.monotonic() - began
 
 
+def is_quick(folder: Path) -> bool:
+    """Whether writes meet no stall for a while; a busy machine may hold up some of them."""
+    return any(all(seconds_of_writes(folder) < 0.3 for _ in range(5)) for _ in range(10))
+
+
+def seconds_of_slow_writes(folder: Path) -> float:
+    """Of the first that wait; stalls begin some time after the fault."""
+    deadline = time.monotonic() + 60
+    while (seconds := seconds_of_writes(folder)) < 0.3:
+        assert time.monotonic() < deadline
+    return seconds
+
+
 @needs_mounts
 def test_a_slow_disk_lets_writes_wait_and_not_reads(disk, system):
     fault = SlowDisk(disk)
     if disk.in_memory:
         assert "cannot be frozen" in (fault.unavailable() or "")
         pytest.skip(fault.unavailable())
-    before = seconds_of_writes(disk.path)
+    assert is_quick(disk.path)
     (disk.path / "read").write_text("a")
     with fault.inject(system, seeded(3)):
-        time.sleep(0.3)
-        within = max(seconds_of_writes(disk.path) for _ in range(3))
+        within = max(seconds_of_slow_writes(disk.path) for _ in range(3))
         began = time.monotonic()
         for _ in range(100):
             (disk.path / "read").read_text()
         reads = time.monotonic() - began
-    assert before < 0.3 < within
     assert reads < within
     assert "times" in system.lines[0]
-    assert seconds_of_writes(disk.path) < 0.3
+    assert is_quick(disk.path)
 
 
 @needs_mounts
@@ -181,8 +195,7 @@ def test_a_disk_thaws_when_who_slows_it_is_killed(disk):
         assert slowing.stdout.readline() == "on\n"
         time.sleep(0.5)
         slowing.kill()
-    time.sleep(1)
-    assert seconds_of_writes(disk.path) < 0.3
+    assert is_quick(disk.path)
 
 
 def test_where_the_lake_has_no_disk_of_its_own_each_fault_says_so():

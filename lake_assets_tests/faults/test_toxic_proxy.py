@@ -19,11 +19,12 @@ class Echo(socketserver.BaseRequestHandler):
     server: "Server"
 
     def handle(self):
+        data = b""
         try:
             while data := self.request.recv(65_536):
                 self.request.sendall(data)
         except OSError:
-            self.server.broken.append(self.client_address)
+            self.server.broken.append(data)
 
 
 class Remembering(socketserver.BaseRequestHandler):
@@ -103,19 +104,18 @@ def test_much_more_than_fits_into_buffers_goes_through(address):
 
 
 def test_dropped_connections_are_reset_on_both_sides(proxy, address, echo):
-    echo.broken.clear()
     with connect(address) as first, connect(address) as second:
-        for client in (first, second):
-            client.sendall(b"a")
-            read(client, 1)
+        for client, said in ((first, b"1"), (second, b"2")):
+            client.sendall(said)
+            assert read(client, 1) == said
         assert proxy.drop("broker") == 2
         for client in (first, second):
             with pytest.raises(ConnectionResetError):
                 client.recv(1)
-    deadline = time.monotonic() + 5
-    while len(echo.broken) < 2 and time.monotonic() < deadline:
+    deadline = time.monotonic() + 30
+    while not {b"1", b"2"} <= {*echo.broken} and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert len(echo.broken) == 2
+    assert (echo.broken.count(b"1"), echo.broken.count(b"2")) == (1, 1)
     with connect(address) as third:
         third.sendall(b"a")
         assert read(third, 1) == b"a"
@@ -145,7 +145,7 @@ def test_a_message_is_cut_in_its_middle_and_the_connection_ends(proxy, address):
         with connect(address) as client:
             client.sendall(MESSAGE[:1000])
             assert client.recv(1) == b""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while len(server.got) < 500 and time.monotonic() < deadline:
             time.sleep(0.01)
         server.shutdown()
@@ -159,7 +159,7 @@ def test_a_delay_delays_both_ways(proxy, address):
         began = time.monotonic()
         client.sendall(b"a")
         assert read(client, 1) == b"a"
-        assert 0.3 <= time.monotonic() - began < 2
+        assert 0.3 <= time.monotonic() - began < 30
 
 
 def test_a_narrow_line_takes_its_time(proxy, address):
@@ -168,7 +168,7 @@ def test_a_narrow_line_takes_its_time(proxy, address):
         began = time.monotonic()
         client.sendall(MESSAGE)
         assert read(client) == MESSAGE
-        assert 0.5 <= time.monotonic() - began < 3
+        assert 0.5 <= time.monotonic() - began < 30
 
 
 def test_a_blackhole_accepts_says_nothing_and_lets_all_through_when_it_ends(proxy, address):

@@ -51,8 +51,9 @@ class Keeper:
 
     def told(self) -> list[dict[str, Any]]:
         """What was told, oldest first."""
-        lines = self.file.read_text().splitlines() if self.file.exists() else []
-        return [json.loads(line) for line in lines]
+        text = self.file.read_text() if self.file.exists() else ""
+        whole, _, _ = text.rpartition("\n")  # the last line may be on its way
+        return [json.loads(line) for line in whole.splitlines()]
 
     def events(self, count: int = 0) -> list[dict[str, Any]]:
         """The events alone, once there are so many."""

@@ -125,7 +125,7 @@ def test_a_real_server_that_refuses_costs_nothing_but_a_line(monkeypatch, tmp_pa
         before = openlineage_environment()
         out = emitter()
         out.tell(lambda: [event, event])
-        out.flush()
+        out.flush(timeout_s=60)
     assert "403" in lines(caplog)[0]
     assert "esame" not in caplog.text
     assert openlineage_environment() == before  # what children inherit

@@ -35,7 +35,7 @@ def test_a_view_that_is_computed_begins_and_ends_with_its_tables(lake, keeper):
         lineage.began(BEST)
         lineage.ended(BEST, report("uno"))
         lineage.ended(ALL, report(view=ALL))  # nothing was to be done
-    start, complete = keeper.events()
+    start, complete = keeper.events(2)
     job = "play.refresh.best"
     assert told([start, complete]) == [("START", job), ("COMPLETE", job)]
     assert start["run"]["runId"] == complete["run"]["runId"]
@@ -67,7 +67,7 @@ def test_a_view_that_is_computed_begins_and_ends_with_its_tables(lake, keeper):
 def test_a_view_over_all_keys_is_of_each_keys_tables(lake, keeper):
     with told_of_refreshes(lake, FEED, is_last=True) as lineage:
         lineage.ended(ALL, report(EVERY_KEY, view=ALL))  # it was not known to be behind
-    start, complete = keeper.events()
+    start, complete = keeper.events(2)
     assert told([start, complete]) == [
         ("START", "play.refresh.all_of_it"),
         ("COMPLETE", "play.refresh.all_of_it"),
@@ -92,7 +92,7 @@ def test_a_failure_is_told_of_the_view_that_had_begun(lake, keeper):
 
     with pytest.raises(ValueError, match="no such column"):
         refresh()
-    events = keeper.events()
+    events = keeper.events(4)
     assert told(events)[2:] == [
         ("START", "play.refresh.all_of_it"),
         ("FAIL", "play.refresh.all_of_it"),

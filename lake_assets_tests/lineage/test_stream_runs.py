@@ -45,7 +45,7 @@ def test_a_run_is_told_at_its_first_batch_then_once_a_minute_and_at_its_end(lake
     lineage.batch(batch(**{POKER.name: 10}))
     lineage.batch(batch(Stage.CATCH_UP, **{UNO.name: 100}))
     lineage.end()
-    events = keeper.events()
+    events = keeper.events(5)
     assert told(events) == [
         ("START", "play.ingest", {bronze: 7}),
         ("START", "play.demux", {quarantine: 1, UNO.name: 1}),
@@ -69,7 +69,7 @@ def test_a_failure_of_the_streams_is_told(lake, keeper):
 
     with pytest.raises(StreamError):
         run()
-    start, fail = keeper.events()
+    start, fail = keeper.events(2)
     assert (start["eventType"], fail["eventType"]) == ("START", "FAIL")
     assert fail["run"]["facets"]["errorMessage"]["message"] == "streams: ended. Look"
 
@@ -83,7 +83,7 @@ def test_streams_that_are_told_to_end_are_complete(lake, keeper):
     events = running()
     next(events)
     events.close()
-    assert [one["eventType"] for one in keeper.events()] == ["START", "COMPLETE"]
+    assert [one["eventType"] for one in keeper.events(2)] == ["START", "COMPLETE"]
 
 
 def test_a_batch_that_was_refused_is_none(lake, keeper):

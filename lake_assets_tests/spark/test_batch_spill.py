@@ -91,6 +91,15 @@ def test_no_rows_are_no_rows(rows):
     assert spilled(rows.where("light < 0"), double) == []
 
 
+def test_nothing_is_left_beside_the_tasks(rows):
+    def folders():
+        return set(Path(SparkFiles.getRootDirectory()).glob("spill-*"))
+
+    before = folders()
+    spilled(rows, double)
+    assert folders() == before
+
+
 @pytest.mark.parametrize(
     "between",
     [
@@ -101,15 +110,6 @@ def test_no_rows_are_no_rows(rows):
 def test_rows_lost_on_their_way_are_an_error(rows, between):
     with pytest.raises(PythonException, match="rows were lost between two stages"):
         spilled(rows, between)
-
-
-def test_nothing_is_left_beside_the_tasks(rows):
-    def folders():
-        return set(Path(SparkFiles.getRootDirectory()).glob("spill-*"))
-
-    before = folders()
-    spilled(rows, double)
-    assert folders() == before
 
 
 def test_spilling_outside_of_a_task_is_an_error():

@@ -6,12 +6,14 @@ import shutil
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
 from lake_assets.errors import LakeError, LeaseHeldError, LeaseLostError
 from lake_assets.model.lake_uri import LakeUri
+from lake_assets.runtime.file_lock import lock
 from lake_assets.state.lease import LakeLease
 from lake_assets.storage.objects import ObjectStore
 from lake_assets_tests.programs import run_program
@@ -66,7 +68,7 @@ def test_it_is_taken_renewed_while_it_is_held_and_given_back(s3, root, make):
 
 def test_one_that_lives_is_not_taken(make):
     with (
-        make().held(sleep),
+        replace(make(), lasts_s=9.0).held(sleep),  # seen to live at its next beat
         pytest.raises(LeaseHeldError, match=r"state folder \S+/one\. Stop"),
         make("two").held(sleep),
     ):
@@ -81,6 +83,11 @@ def test_all_of_a_state_folder_hold_it_together_and_the_last_gives_it_back(s3, r
         assert not noted(s3, root)["is_released"]
         other.verify()
     assert noted(s3, root)["is_released"]
+
+
+def not_renewed(lease: LakeLease):
+    """Its holder does not write it while the block runs."""
+    return lock(lease.state_dir / "lease.lock")
 
 
 KILLED = """
@@ -119,8 +126,9 @@ def test_a_holder_that_wakes_up_after_another_took_it_is_told(s3, root, make):
     stopped = threading.Event()
     with ExitStack() as held:
         old = held.enter_context(make().held(sleep))
-        shutil.copytree(old.state_dir, old.state_dir.with_name("copy"))
-        _steal(s3, root)
+        with not_renewed(old):
+            shutil.copytree(old.state_dir, old.state_dir.with_name("copy"))
+            _steal(s3, root)
         with pytest.raises(LeaseLostError, match="is written by elsewhere by now"):
             old.verify()
         (old.state_dir / "lease.json").unlink()
@@ -161,7 +169,8 @@ def test_one_whose_block_fails_is_given_back_all_the_same(s3, root, make, proble
 def test_a_state_folder_that_is_made_anew_is_another_holder(make):
     """Whatever inode it gets: a process that has the former one's files open writes on."""
     with ExitStack() as held:
-        old = held.enter_context(make().held(sleep))
+        # No renewal makes the folder while it is gone.
+        old = held.enter_context(replace(make(), lasts_s=60.0).held(sleep))
         other = make()
         shutil.rmtree(old.state_dir)
         old.state_dir.mkdir()
@@ -202,8 +211,9 @@ def test_a_lease_that_was_deleted_under_its_holder_and_taken_by_another_is_not_g
 ):
     store = ObjectStore(root, s3.options)
     with ExitStack() as held:
-        with make().held(sleep):
-            store.delete(root / "_lease.json")
+        with make().held(sleep) as first:
+            with not_renewed(first):
+                store.delete(root / "_lease.json")
             other = held.enter_context(make("two").held(sleep))
             assert other.token == 1
         assert not noted(s3, root)["is_released"]
@@ -213,8 +223,9 @@ def test_a_lease_that_was_deleted_under_its_holder_and_taken_by_another_is_not_g
 def test_a_disk_that_takes_no_note_does_not_end_the_renewals(s3, root, make):
     with make().held(sleep) as lease:
         note = lease.state_dir / "lease.json"
-        note.unlink()
-        note.mkdir()
+        with not_renewed(lease):
+            note.unlink()
+            note.mkdir()
         beat, deadline = int(str(noted(s3, root)["beat"])), time.monotonic() + 30
         while int(str(noted(s3, root)["beat"])) < beat + 3:
             assert time.monotonic() < deadline
