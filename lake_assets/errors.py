@@ -32,15 +32,6 @@ def with_step(fact: str, next_step: str) -> str:
     return f"{fact} {next_step}" if fact.endswith("?") else f"{fact}. {next_step}"
 
 
-def fact_and_step(message: str) -> tuple[str, str]:
-    """The two parts of what a validator says, which can raise no more than a text.
-
-    What is wrong; and on a line of its own, if it knows, what to do about it.
-    """
-    fact, is_told, step = message.rpartition("\n")  # a name in the fact may have lines of its own
-    return (fact, step[:1].upper() + step[1:]) if is_told else (message, "")
-
-
 class LakeAssetsError(Exception):
     """Anything this package raises on purpose; the CLI prints it in one line."""
 

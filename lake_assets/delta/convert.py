@@ -15,8 +15,9 @@ from deltalake import DeltaTable, Schema, convert_to_deltalake
 from lake_assets.delta.commit import DataFile
 from lake_assets.delta.data_files import active_files
 from lake_assets.delta.parquet_folder import LOG, ensure_fit, ensure_placed, files_in
-from lake_assets.errors import LakeError, fact_and_step, first_line
+from lake_assets.errors import LakeError, first_line
 from lake_assets.model.ddl import Column, Scalar, columns_of_ddl
+from lake_assets.model.validator_messages import fact_and_step
 from lake_assets.parquet.arrow_types import SCALARS
 
 _FIRST = f"{0:020}.json"

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-from lake_assets.errors import ExportError, fact_and_step
+from lake_assets.errors import ExportError
 from lake_assets.model.topic_pattern import topic_name
+from lake_assets.model.validator_messages import fact_and_step
 
 _DIGITS = 9
 """Of the number: with fewer, names would be in another order after a million files."""

@@ -6,12 +6,12 @@ from difflib import get_close_matches
 
 from pydantic_core import ErrorDetails
 
-from lake_assets.errors import fact_and_step
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.examples import example_of
 from lake_assets.feeds.known_fields import fields_at, mapping_at, suggest
 from lake_assets.feeds.problems import Words
 from lake_assets.feeds.wrong_values import HIDDEN, again, found_in, wrong_value
+from lake_assets.model.validator_messages import fact_and_step
 
 
 def explain(problem: ErrorDetails, raw: str | None = None) -> Words:

@@ -6,7 +6,7 @@ Where in its file that is, is `feeds.load`'s.
 from collections.abc import Iterator
 from pathlib import Path
 
-from lake_assets.errors import FeedError, fact_and_step
+from lake_assets.errors import FeedError
 from lake_assets.feeds.delta_facts import unread_table
 from lake_assets.feeds.document import Loc
 from lake_assets.feeds.files_facts import unnamed_schemas, unread_files
@@ -20,6 +20,7 @@ from lake_assets.model.ddl import Scalar
 from lake_assets.model.feeds import Feed
 from lake_assets.model.keyed_views import name_of_deletes
 from lake_assets.model.routes import KEY_TYPES, Route
+from lake_assets.model.validator_messages import fact_and_step
 
 
 def facts_of(feed: Feed, folder: Path) -> Iterator[tuple[Loc, str]]:

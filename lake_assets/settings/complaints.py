@@ -9,7 +9,8 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from lake_assets.errors import SettingsError, fact_and_step
+from lake_assets.errors import SettingsError
+from lake_assets.model.validator_messages import fact_and_step
 
 _SHOWN_CHARACTERS = 60
 """Of a value: enough to find it again."""

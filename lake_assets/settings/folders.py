@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
-from lake_assets.errors import LakeError, SettingsError, fact_and_step
+from lake_assets.errors import LakeError, SettingsError
 from lake_assets.model.lake_uri import LakeUri, is_address
 from lake_assets.model.tables import Layer
+from lake_assets.model.validator_messages import fact_and_step
 from lake_assets.settings.checks import address_complaint, folder_complaint
 from lake_assets.settings.places import BESIDE_TABLES, GIVEN_WAY
 from lake_assets.settings.schema import Settings
