@@ -59,9 +59,8 @@ def said(message: str, where: str, loc: Loc) -> Words:
 
 
 def _unknown_field(loc: Loc, where: str) -> Words:
-    message = f"{where} is no field; {suggest(str(loc[-1]), fields_at(loc[:-1]))}"
-    fact, step = fact_and_step(message)
-    return Words(fact, step or "Remove it, or use one of these")
+    fact, step = fact_and_step(suggest(str(loc[-1]), fields_at(loc[:-1])))
+    return Words(f"{where} is no field{fact}", step or "Remove it, or use one of these")
 
 
 def told_once(problems: Sequence[ErrorDetails]) -> list[ErrorDetails]:

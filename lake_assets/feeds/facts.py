@@ -68,7 +68,7 @@ def _foreign_columns(feed: Feed) -> Iterator[tuple[Loc, str]]:
         for place, check in enumerate(view.checks):
             for column in check.columns:
                 if column not in present:
-                    fact = f"{column!r} is no column of the view; {suggest(column, list(present))}"
+                    fact = f"{column!r} is no column of the view{suggest(column, list(present))}"
                     yield ("gold", index, "checks", place, check.kind), fact
 
 
@@ -96,7 +96,7 @@ def _foreign_column(feed: Feed, route: Route, loc: Loc) -> Iterator[tuple[Loc, s
     if name not in declared:
         where = "hints" if payload.infers else "schema"
         fact = f"{name!r} is no column of the payload's {where}"
-        yield (*loc, "column"), f"{fact}; {suggest(name, list(declared))}"
+        yield (*loc, "column"), f"{fact}{suggest(name, list(declared))}"
         return
     if route.plain_column is None:
         return
@@ -130,7 +130,7 @@ def unhinted_partitions(feed: Feed) -> Iterator[tuple[Loc, str]]:
     for name in sources if feed.payload.infers and not computes else ():
         if name not in hinted:
             fact = f"{name!r} is no column of the payload's hints"
-            yield ("partition_by",), f"{fact}; {suggest(name, sorted(hinted))}"
+            yield ("partition_by",), f"{fact}{suggest(name, sorted(hinted))}"
 
 
 def unhidden_bodies(feed: Feed) -> Iterator[tuple[Loc, str]]:

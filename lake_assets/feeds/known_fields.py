@@ -12,11 +12,11 @@ from lake_assets.model.feeds import Feed
 
 
 def suggest(name: str, fields: list[str]) -> str:
-    """Which of the fields was meant, with what to do; or which there are."""
+    """How a message ends that says that `name` is none: with what to write, or which there are."""
     close = get_close_matches(name, fields, n=1)
     if close:
-        return f"did you mean {close[0]!r}?\nwrite `{close[0]}`"
-    return f"fields here are {_named(fields)}" if fields else "there are none yet"
+        return f"\nwrite `{close[0]}`"
+    return f"; fields here are {_named(fields)}" if fields else "; there are none yet"
 
 
 _MOST_NAMES = 12

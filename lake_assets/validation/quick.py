@@ -222,7 +222,7 @@ class _Tables:
 
 def _name(name: Name, columns: Columns) -> Iterator[Problem]:
     path = name.name
-    found = columns.find(path)
+    found = path if path in columns.types else columns.find(path)
     if found is not None and (found == path or name.over is not Over.SENT):
         kind = columns.types[found]
         if kind is not None and not _FITS[name.wanted](kind):

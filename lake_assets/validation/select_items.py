@@ -46,5 +46,6 @@ def _names_of(item: Any, columns: Columns) -> tuple[Mapping[str, pa.DataType | N
         return dict.fromkeys(name.name for name in item.aliases), False
     if isinstance(item, exp.Column) and not item.is_star:
         own = columns.find(item.name) if len(item.parts) == 1 else None
-        return {own or item.name: columns.types[own] if own else None}, False
+        # Spark calls it as it is written, whatever case the column is in.
+        return {item.name: columns.types[own] if own else None}, False
     return {}, True  # Spark names it, as `explode(items)` is `col`

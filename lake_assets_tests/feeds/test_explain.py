@@ -139,7 +139,7 @@ def line_of(folder, text) -> str:
         ),
         (
             "route: {column: whoo, keys: [a]}",
-            "'whoo' is no column of the payload's schema; did you mean 'who'? Write `who`",
+            "'whoo' is no column of the payload's schema. Write `who`",
         ),
         (
             "expectations: [{name: e, sql: \"reflect('a', 'b') = 1\"}]",
@@ -169,3 +169,9 @@ def test_what_is_wrong_comes_with_what_to_do(tmp_path, more, told):
 )
 def test_too_many_are_not_called_incomplete(tmp_path, more, told):
     assert told in line_of(tmp_path, f"{FEED}{more}\n")
+
+
+def test_a_name_of_several_lines_has_no_step_in_it(tmp_path):
+    assert line_of(tmp_path, f'{FEED}"a\\nb": 1\n').startswith(
+        r"line 4: a\nb is no field; fields here are"
+    )

@@ -128,7 +128,7 @@ LINE = len(HEAD.splitlines())
         ),
         (
             "def feeds(): return [shop('a', route={'column': 'kid', 'keys': ['x']})]",
-            "feed 'a': route.column: 'kid' is no column of the payload's schema; did you mean",
+            "feed 'a': route.column: 'kid' is no column of the payload's schema. Write ",
         ),
         ("def feeds(): return [shop('a', run='x')]", "feed 'a': run: "),
         ("def feeds(): return [shop('a'), shop('a')]", r"feed 'a' is declared in .* already"),

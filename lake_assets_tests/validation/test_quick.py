@@ -189,6 +189,23 @@ def test_a_field_that_a_sink_sends_is_right(tmp_path, sink):
     assert faults(tmp_path, f"{VIEWS}sinks: [{{name: s, {sink}}}]\n") == []
 
 
+def test_a_selected_column_is_sent_as_it_is_written_in_select(tmp_path):
+    more = "select: [PLAYER, game]\nsinks: [{name: s, from: silver, kafka: {topic: o, key: %s}}]\n"
+    assert faults(tmp_path, more % "PLAYER") == []
+    (found,) = faults(tmp_path, more % "player")
+    assert "there is no column `player`. Write `PLAYER`" in found
+
+
+def test_a_field_is_right_though_rows_of_another_feed_have_it_in_another_case(tmp_path):
+    (tmp_path / "feeds").mkdir()
+    filler = "feed: more\nsource: {kafka: {topic: u}}\ninto: play\n"
+    filler += "payload: {json: {schema: 'game string, PLAYER string'}}\n"
+    (tmp_path / "feeds" / "g.yaml").write_text(filler)
+    assert (
+        faults(tmp_path, "sinks: [{name: s, from: silver, kafka: {topic: o, key: player}}]\n") == []
+    )
+
+
 def test_what_a_route_reads_is_a_column(tmp_path):
     text = HEAD.replace("column: game", "sql: lowr(gmae)")
     found = [told(error) for error in report_of(tmp_path, text).errors]
