@@ -11,8 +11,9 @@ from lake_assets.model.kafka_sink import KafkaSink
 from lake_assets.model.python_sink import PythonSink
 from lake_assets.model.rest import Rest
 from lake_assets.model.retention import Keep
-from lake_assets.model.sources import Source
+from lake_assets.model.sources import ORIGIN_NAMES, Source
 from lake_assets.model.sql_sink import SqlSink
+from lake_assets.model.transforms import ELEMENT
 from lake_assets.model.unique_names import one_of, refuse_twins
 
 KINDS = ("rest", "sql", "kafka", "python")
@@ -22,6 +23,9 @@ _SOURCE = re.compile(r"bronze|silver|gold\.(?P<view>[a-z][a-z0-9_]{0,62})")
 
 CHANGE = "_change_type"
 """Column of a view's rows, which says what became of one: `upsert`, or `delete`."""
+
+UNSENT = frozenset({*ORIGIN_NAMES, ELEMENT})
+"""Columns of tables that say where a row came from: no fields of what is sent without `select`."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from lake_assets.delta.catalog import keys_found
-from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.sinks import UNSENT
 from lake_assets.model.tables import TableRef
-from lake_assets.model.transforms import ELEMENT
 from lake_assets.sinks.added_rows import AddedRows, Refused
 from lake_assets.sinks.following import Whose
 from lake_assets.sinks.origins import SilverOrigins
@@ -22,7 +21,7 @@ class SilverRows(AddedRows):
         """As `AddedRows`."""
         super().__init__(whose, note)
         shaped = (whose.session, whose.feed, whose.sink, whose.target.rows_of)
-        self._shaper = Shaper(*shaped, hidden={*ORIGIN_NAMES, ELEMENT})
+        self._shaper = Shaper(*shaped, hidden=UNSENT)
         self._origins = SilverOrigins(whose.feed, whose.sink)
         self.offset_column = self._origins.offset_column
 

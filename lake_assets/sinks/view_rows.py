@@ -11,10 +11,8 @@ import pyarrow as pa
 
 from lake_assets.delta.table_log import log_of
 from lake_assets.errors import FeedError
-from lake_assets.model.sinks import CHANGE
-from lake_assets.model.sources import ORIGIN_NAMES
+from lake_assets.model.sinks import CHANGE, UNSENT
 from lake_assets.model.tables import TableRef
-from lake_assets.model.transforms import ELEMENT
 from lake_assets.model.view_sinks import row_key_of
 from lake_assets.sinks.asked_rows import AskedRows
 from lake_assets.sinks.base import IDENTITY
@@ -43,7 +41,7 @@ class ViewRows:
         self._view = whose.feed.view(whose.sink.view or "")
         self._key = row_key_of(whose.sink, self._view)
         is_hidden = whose.sink.deletes and whose.sink.kind not in {"rest", "python"}
-        hidden = {*ORIGIN_NAMES, ELEMENT, *([CHANGE] if is_hidden else [])}
+        hidden = {*UNSENT, *([CHANGE] if is_hidden else [])}
         shaped = (whose.session, whose.feed, whose.sink, whose.target.rows_of)
         self._shaper = Shaper(*shaped, hidden=hidden)
 

@@ -13,9 +13,7 @@ from sqlglot import exp
 
 from lake_assets.feeds.document import Loc
 from lake_assets.formats.schema_merge import in_words
-from lake_assets.model.sinks import CHANGE
-from lake_assets.model.sources import ORIGIN_NAMES
-from lake_assets.model.transforms import ELEMENT
+from lake_assets.model.sinks import CHANGE, UNSENT
 from lake_assets.parquet.partitioning import can_partition
 from lake_assets.validation.columns import FeedColumns
 from lake_assets.validation.functions import known_functions
@@ -32,9 +30,6 @@ from lake_assets.validation.sql_text import (
     parse_text,
 )
 from lake_assets.validation.texts import Declared, Name, Over, Text, Wanted
-
-_UNSENT = frozenset({*ORIGIN_NAMES, ELEMENT})
-"""Columns of a table that are no fields of what a sink sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +68,10 @@ class Known:
         if one.over in stages:
             return stages[one.over]
         key = declared.feed.view_key_column
-        if one.over is Over.SENT and not one.view:
-            found = self.own.silver
-        else:
-            found = self.views.get(("", one.view), UNKNOWN).and_(*([key] if key else []))
-        return found.without(_UNSENT) if one.over is Over.SENT else found.and_(CHANGE)
+        of_view = self.views.get(("", one.view), UNKNOWN).and_(*([key] if key else []))
+        if one.over is Over.VIEW:
+            return of_view.and_(CHANGE)
+        return (of_view if one.view else self.own.silver).without(UNSENT)
 
 
 def judge(declared: Declared, known: Known) -> Iterator[Problem]:
