@@ -21,8 +21,9 @@ WORKERS ?= $(shell $(BIN)/python -c 'import os; \
 	print(max(2, min(os.cpu_count() + 1, memory)))')
 PYTEST = pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-# The Python to use, as `requires-python` says; `make setup PYTHON=python3.12` chooses another.
-FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))
+# The Python to use, as `requires-python` and the pins of the docs say; `make setup PYTHON=python3.12`
+# chooses another.
+FITS := import sys; sys.exit(not (3, 11, 5) <= sys.version_info < (3, 13))
 PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c '$(FITS)' 2>/dev/null && { echo $$p; break; }; done)
 
@@ -114,7 +115,7 @@ clean: ## Remove the virtual environment and caches; the lake and its services' 
 
 # pip installs only uv, at the lock's version and hashes; uv installs the rest.
 $(INSTALLED): requirements.lock pyproject.toml
-	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { echo "Python 3.11 or 3.12 is needed and was" \
+	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { echo "Python 3.11.5 or later, or 3.12, is needed and was" \
 		"not found. Install one, or name it: make setup PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
 		"environments. On Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
