@@ -21,6 +21,7 @@ from lake_assets.delta.table_layout import layout_in, made_of
 from lake_assets.delta.table_log import TableLog
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
+from lake_assets.settings.environment_lock import environment_read
 
 _PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 """Delta's protocol of tables that every reader opens."""
@@ -78,15 +79,16 @@ def create_table(log: TableLog, name: str, blueprint: Blueprint, table_id: str) 
     if log.exists():
         return False
     if not blueprint.is_plain:
-        DeltaTable.create(
-            log.folder.for_deltalake(),
-            schema=Schema.from_json(blueprint.schema),
-            mode="ignore",
-            partition_by=list(blueprint.partition_by),
-            name=name,
-            configuration=dict(blueprint.configuration),
-            storage_options=dict(log.store.options),
-        )
+        with environment_read():
+            DeltaTable.create(
+                log.folder.for_deltalake(),
+                schema=Schema.from_json(blueprint.schema),
+                mode="ignore",
+                partition_by=list(blueprint.partition_by),
+                name=name,
+                configuration=dict(blueprint.configuration),
+                storage_options=dict(log.store.options),
+            )
         return True
     log.make()
     return log.put(0, _actions(name, blueprint, table_id, int(time.time() * 1000)))

@@ -7,7 +7,6 @@ be in a file or said by a command instead: that is `indirect`'s.
 import contextlib
 import json
 import os
-import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from lake_assets.errors import SettingsError
 from lake_assets.settings.complaints import complaints_of
+from lake_assets.settings.environment_lock import environment_set
 from lake_assets.settings.folders import ensure_apart, whole_place
 from lake_assets.settings.indirect import value_of
 from lake_assets.settings.schema import Settings
@@ -29,8 +29,6 @@ from lake_assets.settings.variables import (
 )
 
 _G = TypeVar("_G", bound=BaseModel)
-
-_environment_lock = threading.RLock()
 
 
 def variables() -> tuple[str, ...]:
@@ -161,7 +159,7 @@ def openlineage_variables_kept() -> Iterator[None]:
 
     Children would inherit its key under another name.
     """
-    with _environment_lock:
+    with environment_set():
         before = openlineage_environment()
         try:
             yield
@@ -190,9 +188,10 @@ def spark_class_path() -> str | None:
 def temporary_environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Set variables of this process while a library reads them that takes them from nowhere else.
 
-    They are as before at the end, so that no later child inherits them. Threads take turns.
+    They are as before at the end, so that no later child inherits them. Threads take turns, and
+    wait to open tables.
     """
-    with _environment_lock:
+    with environment_set():
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
         try:

@@ -178,10 +178,9 @@ def start_session(settings: Settings, runtime: Runtime, *, further_slots: int = 
         builder = builder.config(key, value)
     if further_slots and properties(settings, runtime)["spark.master"] == "local[*]":
         builder = builder.master(f"local[{(os.cpu_count() or 2) + further_slots}]")
-    # Where Spark runs nothing is set: deltalake reads the environment in threads of its own, and a
-    # process that sets it meanwhile may crash, since the C library's `environ` has no lock.
-    launch = _launch_environment(settings, runtime) if is_first else {}
-    with _signals_held_back(), temporary_environment(launch):
+    # Where Spark runs nothing is set, and nobody who opens a table waits.
+    launch = temporary_environment(_launch_environment(settings, runtime))
+    with _signals_held_back(), launch if is_first else contextlib.nullcontext():
         session = _created(settings, builder, is_first=is_first)
     try:
         wait_for_executor(session)

@@ -1,4 +1,4 @@
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pyarrow as pa
 import pytest
@@ -6,6 +6,7 @@ from deltalake import DeltaTable
 from deltalake.schema import Schema
 
 from lake_assets.delta.create_table import Blueprint, create_table
+from lake_assets.settings.load import temporary_environment
 from lake_assets_tests.table_logs import local_log
 
 SCHEMA = pa.schema(
@@ -60,6 +61,20 @@ def test_types_that_need_another_protocol_are_left_to_deltalake(tmp_path):
     assert born(tmp_path / "t", local, ())
     assert DeltaTable(tmp_path / "t").protocol().min_writer_version == 7
     assert not born(tmp_path / "t", local, ())
+
+
+def test_none_is_made_or_opened_while_the_environment_is_set(tmp_path):
+    """Deltalake reads it then, and crashes if it moves."""
+    local = pa.schema([("at", pa.timestamp("us"))])
+    with ThreadPoolExecutor(1) as pool:
+        with temporary_environment({"NOT_SET_BEFORE": "1"}):
+            made = pool.submit(born, tmp_path / "t", local, ())
+            assert not wait([made], 0.2).done
+        assert made.result(10)
+        with temporary_environment({"NOT_SET_BEFORE": "1"}):
+            opened = pool.submit(local_log(tmp_path / "t").open)
+            assert not wait([opened], 0.2).done
+        assert opened.result(10).version() == 0
 
 
 def test_a_table_that_is_there_stays_even_if_its_first_commit_was_swept_away(tmp_path):
