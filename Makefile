@@ -19,7 +19,9 @@ ARGS ?=
 WORKERS ?= $(shell $(BIN)/python -c 'import os; \
 	memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (5 << 30); \
 	print(max(2, min(os.cpu_count() + 1, memory)))')
-PYTEST = pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# A process that crashes ends the run: xdist (3.8) replaces it, and then waits for ever at the end.
+PYTEST = pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	--max-worker-restart 0
 
 # The Python to use, as `requires-python` and the pins of the docs say; `make setup PYTHON=python3.12`
 # chooses another.
