@@ -82,7 +82,7 @@ class Topic:
         admin = AdminClient(client_config(self.endpoints))
         (answer,) = admin.delete_topics([self.name], operation_timeout=30).values()
         answer.result()
-        wait_for(lambda: not self._exists(admin), "the topic's end", within_s=30)
+        wait_for(lambda: not self._exists(admin), "the topic's end", within_s=120)
 
     def _exists(self, admin: AdminClient) -> bool:
         return self.name in admin.list_topics(timeout=30).topics

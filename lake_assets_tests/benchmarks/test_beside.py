@@ -8,9 +8,9 @@ from lake_assets.errors import StreamError
 def test_a_program_listens_until_the_block_ends(tmp_path):
     with beside("benchmarks.rest_server", tmp_path, 0.0) as port:
         url = f"http://127.0.0.1:{port}/"
-        assert httpx.post(url, content=b"rows", trust_env=False).json() == {}
+        assert httpx.post(url, content=b"rows", trust_env=False, timeout=30).json() == {}
     with pytest.raises(httpx.ConnectError):
-        httpx.get(url, trust_env=False)
+        httpx.get(url, trust_env=False, timeout=30)
 
 
 def test_one_that_ends_at_once_is_told(tmp_path):
@@ -25,6 +25,6 @@ def test_a_server_far_away_answers_what_it_answers_nearby(tmp_path):
     ):
         for method in ("PUT", "POST", "PUT"):
             answer = httpx.request(
-                method, f"http://127.0.0.1:{far}/", content=b"x", trust_env=False
+                method, f"http://127.0.0.1:{far}/", content=b"x", trust_env=False, timeout=30
             )
             assert answer.json() == {}

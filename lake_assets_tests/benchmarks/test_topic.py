@@ -22,4 +22,4 @@ def test_a_topic_is_full_and_then_gone(services):
     with pytest.raises(SourceError, match="does not exist"):
         end_offsets(services, name)
     subject = topic.feed.payload.subject
-    assert subject not in httpx.get(f"{services.registry}/subjects").json()
+    assert subject not in httpx.get(f"{services.registry}/subjects", timeout=30).json()

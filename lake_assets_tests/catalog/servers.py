@@ -19,7 +19,7 @@ _PROGRAM = Path(__file__).with_name("unity_server.py")
 
 _API = "/api/2.1/unity-catalog"
 
-_CLIENT = httpx.Client(trust_env=False)
+_CLIENT = httpx.Client(trust_env=False, timeout=30)
 """Each new one reads the machine's authorities, for a tenth of a second."""
 
 

@@ -69,7 +69,7 @@ def test_a_command_that_is_told_to_end_ends_well_and_the_next_goes_on(topic, con
         stdout=subprocess.DEVNULL,
         text=True,
     ) as process:
-        wait_for(lambda: any(folder.glob("*.jsonl")), "the first file", within_s=60)
+        wait_for(lambda: any(folder.glob("*.jsonl")), "the first file", within_s=120)
         process.send_signal(signal.SIGTERM)
         _, printed = process.communicate(timeout=60)
     assert process.returncode == 0

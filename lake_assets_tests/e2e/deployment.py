@@ -133,7 +133,7 @@ class Deployment:
         left = [line for one in processes if (line := _command_line(one))]
         # The code server starts runs as Python's multiprocessing does.
         assert not [line for line in left if "spawn_main" in line], (left, self.log(service))
-        wait_for(lambda: not any(map(_lives, processes)), lambda: str(left), within_s=30)
+        wait_for(lambda: not any(map(_lives, processes)), lambda: str(left), within_s=120)
 
     def kill(self, service: str) -> None:
         """End it and all it started, as a machine does that loses power."""

@@ -70,7 +70,7 @@ def partitions(reader: Reader, count: str) -> None:
     (answer,) = admin.create_partitions([NewPartitions(reader.topic.name, int(count))]).values()
     answer.result()
     there = admin.list_topics(reader.topic.name, timeout=30).topics[reader.topic.name]
-    wait_for(lambda: len(there.partitions) >= 1, "the partitions", within_s=30)
+    wait_for(lambda: len(there.partitions) >= 1, "the partitions", within_s=120)
 
 
 def another_topic(reader: Reader, name: str, *events: str) -> None:

@@ -93,7 +93,7 @@ def test_streams_end_in_time_and_begin_once_there_is_a_worker(settings, topic, s
     # The lake has its id: no table, nobody's lease, and no batch begun.
     assert s3.keys(bucket) == ["lake/_lake.json"]
     assert not [*settings.state_dir.rglob("journals/*"), *settings.state_dir.rglob("checkpoints/*")]
-    wait_for(lambda: not cluster.told()["activeapps"], "the application's end", within_s=30)
+    wait_for(lambda: not cluster.told()["activeapps"], "the application's end", within_s=120)
     cluster.start_worker(1)
     cluster.wait_for_workers(1)
     del settings.spark.conf[WAIT]

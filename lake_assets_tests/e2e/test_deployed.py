@@ -231,7 +231,7 @@ def test_a_deploy_restarts_streams_once_and_a_second_dagster_starts_none(
     with running(world.deployment("one", master), "daemon", "webserver") as first:
         world.wait_for_rows()
         wait_for(first.is_served, "the page", within_s=120)
-        wait_for(lambda: statuses(first) == ["STARTED"], "a run", within_s=60)
+        wait_for(lambda: statuses(first) == ["STARTED"], "a run", within_s=120)
         (before,) = runs(first)
         wait_for(lambda: "uno" in told_of_gold(first), "gold", within_s=180)
         assert _plays(world) == 1_000

@@ -85,7 +85,7 @@ def test_kills_of_the_command_lose_nothing_and_double_nothing(topic, connected, 
             def has_moved(before: bytes = before) -> bool:
                 return (record.read_bytes() if record.exists() else b"") != before
 
-            wait_for(has_moved, "the first file", within_s=60)
+            wait_for(has_moved, "the first file", within_s=120)
             time.sleep(chance.uniform(0, 0.5))  # so that it dies at any moment of its way
             process.kill()
         assert process.returncode == -signal.SIGKILL

@@ -106,7 +106,7 @@ def test_streams_in_a_container_of_their_own_are_seen_and_end_by_their_record(
                     settings, instance, lake, now=time.monotonic(), utc_now=time.time(), asker=asker
                 )
 
-            wait_for(lambda: look().far_beat and look().runs[0].boot, "its heartbeat", within_s=60)
+            wait_for(lambda: look().far_beat and look().runs[0].boot, "its heartbeat", within_s=120)
             seen = look()
             assert seen.is_locked
             assert seen.beat is None

@@ -155,7 +155,7 @@ def test_rows_deleted_under_the_stream_s_feet_are_gaps_and_it_goes_on(lake):
         wait_for(has_lost_some, "rows that nobody read", within_s=240)
         made.update(lake.produce(3))
         wait_for(lambda: lake.bronze + lake.gaps == made, "the last rows", within_s=120)
-        wait_for(lambda: lake.silver == lake.bronze, "silver", within_s=60)
+        wait_for(lambda: lake.silver == lake.bronze, "silver", within_s=120)
     assert streams.failure is None
 
 

@@ -72,7 +72,7 @@ def test_a_second_interrupt_tells_what_still_runs_and_a_third_ends_it(settings, 
         assert "once more" in told
         assert is_locked(settings.state_dir)  # as long as its threads may write
         # Within two seconds nobody has read it; so often a terminal and a parent may send one.
-        wait_for(lambda: process.send_signal(number) or process.poll(), "its end", within_s=10)
+        wait_for(lambda: process.send_signal(number) or process.poll(), "its end", within_s=120)
         assert process.returncode == 130
         assert not process.stderr.read()
     assert not is_locked(settings.state_dir)

@@ -203,7 +203,7 @@ def test_a_running_feed_stands_still_until_its_batch_is_skipped_and_then_goes_on
         lake.send(61)
         lake.skip()
         wait_for(lambda: lake.numbers() == once(range(3)), "the rest", within_s=120)
-        wait_for(lambda: not streams.stopped and streams.failure is None, "health", within_s=30)
+        wait_for(lambda: not streams.stopped and streams.failure is None, "health", within_s=120)
     assert lake.rows(quarantine_of("pulse"), "number", "reason") == [(1, "skipped")]
 
 
@@ -213,7 +213,7 @@ def test_a_running_feed_tries_again_when_it_is_asked_to(lake):
     with lake.running() as streams:
         wait_for(lambda: streams.stopped, "the poison", within_s=120)
         ask_to_retry(lake.settings.state_dir, lake.feed)
-        wait_for(lambda: not streams.stopped, "the next try", within_s=60)
+        wait_for(lambda: not streams.stopped, "the next try", within_s=120)
         wait_for(lambda: streams.stopped, "the poison again", within_s=120)
 
 

@@ -147,11 +147,11 @@ class Lake:
     def wait_for_moment(self, chance):
         """Some rounds of the load, as chance has it."""
         until = self.load.rounds + chance.randint(0, 8)
-        wait_for(lambda: self.load.rounds >= until, "the load to go on", within_s=60)
+        wait_for(lambda: self.load.rounds >= until, "the load to go on", within_s=120)
 
     def check(self):
         """No row is there twice, now that nothing writes."""
-        wait_for(lambda: not is_locked(self.settings.state_dir), "no streams", within_s=60)
+        wait_for(lambda: not is_locked(self.settings.state_dir), "no streams", within_s=120)
         assert not [place for rows in self.placed().values() for place in rows if rows[place] > 1]
 
     def check_at_the_end(self):

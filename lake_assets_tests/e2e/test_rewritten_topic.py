@@ -79,7 +79,7 @@ def test_a_restart_of_the_broker_changes_epochs_and_no_row(lake, broker):
     wait_for(
         lambda: source.generation([lake.topic.name]).epochs.keys() == before.epochs.keys(),
         "a leader for each partition",
-        within_s=60,
+        within_s=120,
     )
     after = source.generation([lake.topic.name])
     assert after.identities == before.identities

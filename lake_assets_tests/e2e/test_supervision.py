@@ -155,7 +155,7 @@ def wait_until_all_is_told(instance: dg.DagsterInstance, settings: Settings) -> 
 
 def wait_until_checked(instance: dg.DagsterInstance) -> None:
     """The expectation held for both games."""
-    wait_for(lambda: checked(instance) == dict.fromkeys(GAMES, "SUCCEEDED"), "checks", within_s=60)
+    wait_for(lambda: checked(instance) == dict.fromkeys(GAMES, "SUCCEEDED"), "checks", within_s=120)
 
 
 def checked(instance: dg.DagsterInstance) -> dict[str | None, str]:

@@ -128,7 +128,7 @@ def test_a_schedules_run_is_done_by_the_streams_of_another_feed_that_run(world, 
     wait_for(
         lambda: runs_of(instance, job)[:1] == runs_of(instance, job, Status.SUCCESS)[:1],
         "the run's end",
-        within_s=60,
+        within_s=120,
     )
     runs = runs_of(instance, job)
     run = runs[0]
@@ -161,7 +161,7 @@ def test_a_schedules_run_is_done_by_the_streams_of_another_feed_that_run(world, 
         within_s=120,
     )
     dev.signal_group(signal.SIGINT)
-    dev.wait_until_gone(within_s=60)
+    dev.wait_until_gone(within_s=120)
 
 
 @pytest.mark.long
@@ -178,21 +178,21 @@ def test_without_streams_a_run_brings_its_own_spark_and_a_killed_one_is_made_up_
     world.wait_for_gamers("daily", "go", "bob")
     assert runs_of(instance, "streams") == []
     job = "run_feed_hourly"
-    wait_for(lambda: not is_locked(world.settings.state_dir), "the runs' end", within_s=60)
+    wait_for(lambda: not is_locked(world.settings.state_dir), "the runs' end", within_s=120)
 
     world.produce("hourly", "uno", *["eve"] * 50)
     wait_for(lambda: runs_of(instance, job, Status.STARTED), "a run", within_s=120)
     (killed,) = runs_of(instance, job, Status.STARTED)
     wait_for(lambda: owner(world.settings) == killed, "the run at work", within_s=120)
     psutil.Process(read_heartbeat(world.settings.state_dir).pid).kill()
-    wait_for(lambda: killed in runs_of(instance, job, Status.FAILURE), "its end", within_s=60)
+    wait_for(lambda: killed in runs_of(instance, job, Status.FAILURE), "its end", within_s=120)
     world.wait_for_gamers("hourly", "uno", "ann", *["eve"] * 50)
     wait_for(
-        lambda: runs_of(instance, job, Status.SUCCESS)[:1] > [], "another run's end", within_s=60
+        lambda: runs_of(instance, job, Status.SUCCESS)[:1] > [], "another run's end", within_s=120
     )
     assert runs_of(instance, "streams") == []
     dev.signal_group(signal.SIGINT)
-    dev.wait_until_gone(within_s=60)
+    dev.wait_until_gone(within_s=120)
 
 
 def blocks_of_the_page():

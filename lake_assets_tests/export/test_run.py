@@ -121,7 +121,7 @@ def test_new_partitions_are_taken_from_their_first_record(topic, folder):
     admin = AdminClient(client_config(topic.endpoints))
     (answer,) = admin.create_partitions([NewPartitions(topic.name, 2)]).values()
     answer.result()
-    wait_for(lambda: len(end_offsets(topic.endpoints, topic.name)) == 2, "it", within_s=30)
+    wait_for(lambda: len(end_offsets(topic.endpoints, topic.name)) == 2, "it", within_s=120)
     fill(topic, *numbers(3, 6), partition=1)
     assert [one.rows for one in export(topic, folder).partitions] == [0, 3]
     assert counted(folder) == range_of(0, 6)
@@ -163,7 +163,7 @@ def test_a_compacted_topic_has_what_it_still_has(services, folder):
     for _ in range(20):
         producer.produce(topic.name, b'{"n": 1}', b"key")
         assert producer.flush(30) == 0
-    wait_for(is_compacted, "the topic to be compacted", within_s=60)
+    wait_for(is_compacted, "the topic to be compacted", within_s=120)
     (done,) = export(topic, folder).partitions
     assert done.after == end_offsets(services, topic.name)[0] > 20 > done.rows > 0
 

@@ -49,7 +49,7 @@ def wait_until_readable(topic: Topic, end: int) -> None:
     def is_readable() -> bool:
         return end_offsets(topic.endpoints, topic.name)[0] == end
 
-    wait_for(is_readable, f"the last stable offset {end}", within_s=30)
+    wait_for(is_readable, f"the last stable offset {end}", within_s=120)
 
 
 def export(topic: Topic, folder: Path, **options: object) -> ExportReport:

@@ -39,7 +39,9 @@ def test_streams_find_each_server_through_the_proxy_and_others_find_it_directly(
         assert f"{known.host}:{known.port}" == at
     assert httpx.get(f"{registry}/subjects", trust_env=False, timeout=20).json() == []
     url = store["aws_endpoint_url"].get_secret_value()
-    httpx.put(f"{url}/{BUCKET}/faults/a", content=b"x", trust_env=False).raise_for_status()
+    httpx.put(
+        f"{url}/{BUCKET}/faults/a", content=b"x", trust_env=False, timeout=30
+    ).raise_for_status()
     assert [one.path for one in stack.place.files_below()] == ["a"]
 
 

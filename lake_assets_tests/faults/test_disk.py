@@ -112,7 +112,7 @@ def test_a_full_disk_takes_no_data_also_when_some_is_deleted(disk, system, seed)
         new.unlink()
         old.unlink()
         time.sleep(0.2)
-        wait_for(lambda: shutil.disk_usage(disk.path).free < 2**21, "its filling", within_s=20)
+        wait_for(lambda: shutil.disk_usage(disk.path).free < 2**21, "its filling", within_s=120)
         assert error_of(lambda: new.write_bytes(bytes(2**21))) == errno.ENOSPC
         assert "fill the lake's disk" in done
     new.write_bytes(bytes(2**22))

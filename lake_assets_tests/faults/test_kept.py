@@ -24,7 +24,7 @@ def keep(tmp_path):
         one = Kept("streams", [sys.executable, "-c", program], environment, tmp_path, said.append)
         made.append(one)
         one.start()
-        wait_for(lambda: "up" in _text(one), "its start", within_s=30)
+        wait_for(lambda: "up" in _text(one), "its start", within_s=120)
         return one, said
 
     yield go
@@ -44,7 +44,7 @@ def _pid():
 def test_a_process_that_is_killed_is_started_again_and_that_is_said(keep):
     one, said = keep(SLEEP)
     _pid().kill()
-    wait_for(lambda: _text(one).count("up") == 2, "another start", within_s=30)
+    wait_for(lambda: _text(one).count("up") == 2, "another start", within_s=120)
     assert (one.starts, said) == (2, ["streams ended with code -9; it is started again"])
 
 

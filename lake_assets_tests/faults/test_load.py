@@ -63,7 +63,7 @@ def loaded(services, tmp_path_factory):
         process.stdin.write(plan.model_dump_json())
         process.stdin.close()
         process.stdin = None
-        wait_for(lambda: Reading(journal).more(), "the first acknowledgement", within_s=60)
+        wait_for(lambda: Reading(journal).more(), "the first acknowledgement", within_s=120)
         time.sleep(FOR_S)  # keys, versions and players come along with time
         process.send_signal(signal.SIGTERM)
         said, _ = process.communicate(timeout=60)

@@ -75,7 +75,7 @@ def test_one_that_was_killed_comes_back_where_it_was(server):
     one.start()
     assert one.pids == [before]  # it lives, so nothing is done
     os.kill(before, signal.SIGKILL)
-    wait_for(lambda: one.pids == [], "its end", within_s=10)
+    wait_for(lambda: one.pids == [], "its end", within_s=120)
     one.start()
     (after,) = one.pids
     assert (page_of(one.address[1]), after != before) == (str(after), True)
@@ -140,7 +140,7 @@ def test_a_store_lists_all_while_others_write_and_has_after_a_kill_what_it_had(s
                     lists.append(client.get(f"{url}?list-type=2&prefix=log/").text)
         assert {keys_in(text) for text in lists} == {tuple(OBJECTS)}
         os.kill(store.pids[0], signal.SIGKILL)
-        wait_for(lambda: store.pids == [], "its end", within_s=10)
+        wait_for(lambda: store.pids == [], "its end", within_s=120)
         # As it calls what is being put when it is killed; each list would fail by it.
         (left,) = tmp_path.rglob(Path(OBJECTS[1]).name)
         left.with_name(f"{left.name}-{uuid4()}").write_bytes(b"half")

@@ -110,7 +110,7 @@ def make(tmp_path, settings):
 
 def wait_until_up(stack):
     outputs = [one.output for one in stack.kept]
-    wait_for(lambda: all(map(says_up, outputs)), "their start", within_s=30)
+    wait_for(lambda: all(map(says_up, outputs)), "their start", within_s=120)
 
 
 def says_up(output):
@@ -122,14 +122,14 @@ def test_processes_are_known_by_role_and_a_server_that_was_killed_is_restored(ma
     stack.servers["broker"].start()
     stack.start()
     wait_until_up(stack)
-    wait_for(lambda: stack.processes()["stream"], "the JVM", within_s=10)
+    wait_for(lambda: stack.processes()["stream"], "the JVM", within_s=120)
     found = stack.processes()
     (jvm,), (stream,), (broker,) = found["jvm"], found["stream"], found["broker"]
     assert psutil.Process(jvm).ppid() == stream
     assert found.keys() - {"jvm"} == {"stream", "broker"}
     assert stack.roles == {"stream", "jvm", "python worker", "broker"}
     os.kill(broker, signal.SIGKILL)
-    wait_for(lambda: not stack.processes().get("broker"), "its end", within_s=10)
+    wait_for(lambda: not stack.processes().get("broker"), "its end", within_s=120)
     stack.restore("broker")
     assert stack.processes()["broker"] == stack.servers["broker"].pids != [broker]
     assert stack.addresses == {"broker": ("127.0.0.1", stack.servers["broker"].ports[0])}
@@ -157,7 +157,7 @@ def test_an_executor_that_outlives_its_application_is_an_orphan(make, monkeypatc
     mark = {**stack.environment, PART: SERVER}  # the cluster's worker has it
     role = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
     with psutil.Popen([sys.executable, "-c", SLEEP, role], env=mark) as executor:
-        wait_for(lambda: stack.processes().get("executor"), "its start", within_s=10)
+        wait_for(lambda: stack.processes().get("executor"), "its start", within_s=120)
         (orphan,) = stack.orphans()
         executor.kill()
     assert orphan.startswith(f"{executor.pid} of server: ")
@@ -169,7 +169,7 @@ def test_the_streams_run_ends_before_its_code_server_and_none_is_started_again(m
     assert stack.kept[0].name == CODE_SERVER
     stack.start()
     wait_until_up(stack)
-    wait_for(lambda: stack.processes()["stream"], "the run", within_s=10)
+    wait_for(lambda: stack.processes()["stream"], "the run", within_s=120)
     (pid,) = stack.processes()["stream"]
     code_server = psutil.Process(pid).ppid()
     stack.end_streams()

@@ -30,14 +30,14 @@ def write(tmp_path, *offsets, table="silver/silver_uno_events"):
 
 def test_events_are_visible_once_a_commit_of_silver_has_them(watch, tmp_path):
     note(tmp_path, 0, 1)
-    wait_for(lambda: watch.waiting == 2, "the journal", within_s=10)
+    wait_for(lambda: watch.waiting == 2, "the journal", within_s=120)
     assert watch.examples()[0] == "e0 of uno at 0/0"
     write(tmp_path, 0)
-    wait_for(lambda: watch.visible == 1, "a row", within_s=10)
+    wait_for(lambda: watch.visible == 1, "a row", within_s=120)
     note(tmp_path, 2, at=200.0)
     assert not watch.is_visible_after(100.0)
     write(tmp_path, 1, 2)
-    wait_for(lambda: watch.waiting == 0, "the rest", within_s=10)
+    wait_for(lambda: watch.waiting == 0, "the rest", within_s=120)
     assert watch.is_visible_after(150.0)
     assert watch.failure is None
 
@@ -45,9 +45,9 @@ def test_events_are_visible_once_a_commit_of_silver_has_them(watch, tmp_path):
 def test_what_is_visible_before_it_is_in_the_journal_counts_then(watch, tmp_path):
     write(tmp_path, 5)
     DeltaTable(tmp_path / "lake" / "silver" / "silver_uno_events").optimize.compact()
-    wait_for(lambda: len(watch.samples) > 1, "a look", within_s=10)
+    wait_for(lambda: len(watch.samples) > 1, "a look", within_s=120)
     note(tmp_path, 5)
-    wait_for(lambda: watch.visible == 1, "the event", within_s=10)
+    wait_for(lambda: watch.visible == 1, "the event", within_s=120)
 
 
 def sample(at, acked, visible):

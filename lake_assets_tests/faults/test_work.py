@@ -43,7 +43,7 @@ def begin():
         )
         one.start(once)
         made.append(one)
-        wait_for(lambda: len(one.done) >= max(1, len(once)), "work", within_s=10)
+        wait_for(lambda: len(one.done) >= max(1, len(once)), "work", within_s=120)
         return one
 
     yield go

@@ -38,7 +38,7 @@ def asked():
 
 def test_metrics_are_told_as_prometheus_reads_them(asked):
     with serving(MetricsSettings(), asked.answers) as address:
-        found = httpx.get(f"{address}/metrics")
+        found = httpx.get(f"{address}/metrics", timeout=30)
     assert found.headers["content-type"].startswith("text/plain")
     assert "lake_assets_rows_total 3.0" in found.text.splitlines()
     assert asked.times == 1
@@ -46,7 +46,7 @@ def test_metrics_are_told_as_prometheus_reads_them(asked):
 
 def test_health_is_a_status_and_says_why_not(asked):
     with serving(MetricsSettings(), asked.answers) as address:
-        live, ready = httpx.get(f"{address}/healthz"), httpx.get(f"{address}/readyz")
+        live, ready = httpx.get(f"{address}/healthz", timeout=30), httpx.get(f"{address}/readyz")
     assert (live.status_code, live.json()) == (200, {"ok": True, "problems": {}})
     assert ready.status_code == 503
     assert ready.json() == {"ok": False, "problems": {"games": "it waits: no broker"}}
@@ -55,7 +55,7 @@ def test_health_is_a_status_and_says_why_not(asked):
 
 def test_another_path_is_not_found_and_told_which_there_are(asked):
     with serving(MetricsSettings(), asked.answers) as address:
-        found = httpx.get(f"{address}/etc/passwd")
+        found = httpx.get(f"{address}/etc/passwd", timeout=30)
     assert found.status_code == 404
     assert found.json() == {"paths": ["/metrics", "/healthz", "/readyz"]}
 
@@ -87,26 +87,26 @@ def test_nothing_is_served_where_nothing_shall_be(asked):
 def test_what_listens_everywhere_is_asked_on_this_machine(asked):
     with serving(MetricsSettings(host="0.0.0.0"), asked.answers) as address:  # noqa: S104
         assert address.startswith("http://127.0.0.1:")
-        assert httpx.get(f"{address}/healthz").status_code == 200
+        assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200
 
 
 def test_a_port_may_be_taken_again_at_once(asked):
     with serving(MetricsSettings(), asked.answers) as first:
-        httpx.get(f"{first}/metrics")
+        httpx.get(f"{first}/metrics", timeout=30)
     port = int(first.rpartition(":")[2])
     with serving(MetricsSettings(port=port), asked.answers) as again:
         assert again == first
-        assert httpx.get(f"{again}/healthz").status_code == 200
+        assert httpx.get(f"{again}/healthz", timeout=30).status_code == 200
 
 
 def test_a_client_that_says_nothing_keeps_no_other_waiting(asked):
     with serving(MetricsSettings(), asked.answers) as address:
         port = int(address.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port)):
-            assert httpx.get(f"{address}/healthz").status_code == 200
+            assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200
 
 
 def test_it_listens_on_ipv6_as_well(asked):
     with serving(MetricsSettings(host="::1"), asked.answers) as address:
         assert address.startswith("http://[::1]:")
-        assert httpx.get(f"{address}/healthz").status_code == 200
+        assert httpx.get(f"{address}/healthz", timeout=30).status_code == 200

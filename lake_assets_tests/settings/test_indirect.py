@@ -135,15 +135,15 @@ def test_a_command_without_a_usable_value_is_told_and_not_repeated(line, fact, c
 
 @pytest.mark.parametrize("waits", ["time.sleep(60)", "os.close(1); time.sleep(60)"])
 def test_a_command_that_hangs_is_ended_with_all_it_started(tmp_path, monkeypatch, waits):
-    monkeypatch.setattr(indirect, "_LASTS_S", 2.0)
+    monkeypatch.setattr(indirect, "_LASTS_S", 5.0)
     pids = tmp_path / "pids"
     code = (
         f"import os, time; child = os.fork(); open({str(pids)!r}, 'a').write(f'{{os.getpid()}} ');"
         f"{waits}"
     )
     began = time.monotonic()
-    assert "has not ended within 2 s" in refused({"X_COMMAND": says(code)}).fact
-    assert time.monotonic() - began < 20
+    assert "has not ended within 5 s" in refused({"X_COMMAND": says(code)}).fact
+    assert time.monotonic() - began < 60
     started = [int(pid) for pid in pids.read_text().split()]
     assert len(started) == 2
     for pid in started:

@@ -132,13 +132,15 @@ def test_a_feed_that_is_stopped_before_it_begins_stands_still_and_gets_on_all_th
 ):
     note_stop(settings.state_dir, "games", StreamStop(by="anna"))
     streams, thread, told = begun()
-    wait_for(lambda: streams.stopped_by, "its standing still", within_s=10)
+    wait_for(lambda: streams.stopped_by, "its standing still", within_s=120)
     began = streams.progressed_at
-    wait_for(lambda: streams.progressed_at > began, "a sign that it lives", within_s=10)
+    wait_for(lambda: streams.progressed_at > began, "a sign that it lives", within_s=120)
     assert thread.is_alive()
     assert [one.reason for one in told] == [str(StreamStoppedError({"games": streams.stopped_by}))]
     forget_stop(settings.state_dir, "games")
-    wait_for(lambda: not thread.is_alive(), "its start, which fails for lack of Spark", within_s=10)
+    wait_for(
+        lambda: not thread.is_alive(), "its start, which fails for lack of Spark", within_s=120
+    )
     assert streams.stopped_by is None
 
 

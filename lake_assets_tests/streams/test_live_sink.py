@@ -34,7 +34,7 @@ def test_a_sink_of_a_view_gives_its_turn_to_who_sends_dead_letters(spark, settin
             wait_for(lambda: len(sent(api)) == 2, "the change", within_s=120)
         finally:
             live.stop()
-            wait_for(lambda: not live.is_alive(), "its end", within_s=60)
+            wait_for(lambda: not live.is_alive(), "its end", within_s=120)
 
 
 def test_the_last_rows_are_delivered_though_somebody_waits_for_the_turn(spark, settings, tmp_path):
@@ -47,7 +47,7 @@ def test_the_last_rows_are_delivered_though_somebody_waits_for_the_turn(spark, s
         with turn_if_free(settings.state_dir, redelivery_turn(feed, sink)) as ours:
             assert ours
             live.start()
-            wait_for(lambda: live.trouble, "the wait for its turn", within_s=60)
+            wait_for(lambda: live.trouble, "the wait for its turn", within_s=120)
             assert sent(api) == []
             live.finish()
             wait_for(lambda: not live.is_alive(), "its end", within_s=120)

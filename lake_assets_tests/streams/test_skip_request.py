@@ -111,20 +111,20 @@ def test_a_source_that_does_not_answer_is_waited_for(make):
 
 def test_a_feed_stands_still_after_the_third_failure_until_its_batch_is_skipped(make, settings):
     with make(*bad(3)) as streams, running(streams):
-        wait_for(lambda: streams.stopped, "the poison", within_s=30)
+        wait_for(lambda: streams.stopped, "the poison", within_s=120)
         assert "failed 3 times at the same batch (versions 3 to 9" in streams.stopped
         assert (streams.began, streams.waiting) == (3, None)
         assert streams.failure is not None
         ask_to_skip(settings.state_dir, GAMES)
-        wait_for(lambda: streams.began == 4, "another start", within_s=30)
+        wait_for(lambda: streams.began == 4, "another start", within_s=120)
         assert (streams.stopped, streams.failure) == ("", None)
 
 
 def test_a_feed_stands_still_until_its_batch_is_to_be_tried_again_and_counts_anew(make, settings):
     with make(*bad(5)) as streams, running(streams):
-        wait_for(lambda: streams.stopped, "the poison", within_s=30)
+        wait_for(lambda: streams.stopped, "the poison", within_s=120)
         ask_to_retry(settings.state_dir, GAMES)
-        wait_for(lambda: streams.began == 6, "two more failures and no poison", within_s=30)
+        wait_for(lambda: streams.began == 6, "two more failures and no poison", within_s=120)
     assert (streams.stopped, streams.failure) == ("", None)
 
 
@@ -140,7 +140,7 @@ def test_a_feed_that_must_catch_up_fails_at_once_and_waits_for_nobody(make):
 
 def test_a_feed_that_stands_still_ends_when_it_is_told_to(make):
     with make(*bad(3)) as streams, running(streams):
-        wait_for(lambda: streams.stopped, "the poison", within_s=30)
+        wait_for(lambda: streams.stopped, "the poison", within_s=120)
     assert streams.began == 3
 
 

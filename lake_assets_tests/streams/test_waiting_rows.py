@@ -175,7 +175,7 @@ def test_a_registry_that_hangs_is_asked_once_and_holds_up_nobody(
     assert offsets(waiting_of("games")) == [0, 1]
     line.is_cut = False
     line.lets_through.set()
-    wait_for(catch_up.tick, "the rows", within_s=60)
+    wait_for(catch_up.tick, "the rows", within_s=120)
     assert offsets(waiting_of("games")) == []
 
 

@@ -64,8 +64,8 @@ class Counting(Watch):
 def test_nothing_is_measured_while_nobody_asks(lake):
     watch = Counting(lake, [GAMES], None)
     with watch.serving() as address:
-        httpx.get(f"{address}/healthz")
-        httpx.get(f"{address}/readyz")
+        httpx.get(f"{address}/healthz", timeout=30)
+        httpx.get(f"{address}/readyz", timeout=30)
         assert watch.looks == 0
         samples(address)
         samples(address)  # a moment later
@@ -169,12 +169,12 @@ def test_batches_lags_and_failures_are_told(lake):
 def test_health_is_asked_of_the_streams_each_time(lake):
     watch = Watch(lake, [GAMES], None)
     with watch.serving() as address:
-        begins = httpx.get(f"{address}/readyz")
+        begins = httpx.get(f"{address}/readyz", timeout=30)
         watch.status = lambda: waiting_status([GAMES], "no broker")
-        waits = httpx.get(f"{address}/readyz")
+        waits = httpx.get(f"{address}/readyz", timeout=30)
         runs = FeedStatus(is_running=True, quiet_s=0.1)
         watch.status = lambda: StreamsStatus(is_running=True, feeds={"games": runs})
-        ready = httpx.get(f"{address}/readyz")
+        ready = httpx.get(f"{address}/readyz", timeout=30)
     assert begins.json()["problems"] == {"games": "it has not begun yet"}
     assert waits.json()["problems"] == {"games": "it waits: no broker"}
     assert (ready.status_code, ready.json()["ok"]) == (200, True)

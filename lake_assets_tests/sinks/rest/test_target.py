@@ -98,7 +98,7 @@ def test_what_will_not_pass_is_given_up_at_once(api, status):
 
 def test_a_call_is_given_up_after_its_time(api):
     api.script(always={"status": 500, "body": "broken"})
-    (outcome,) = _deliver(_rest(api, give_up_after="1s"))
+    (outcome,) = _deliver(_rest(api, give_up_after="3s"))
     assert not outcome.is_delivered
     assert outcome.tries == len(api.calls()) > 1
     assert "answers 500 after" in outcome.reason

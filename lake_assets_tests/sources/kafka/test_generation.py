@@ -91,7 +91,7 @@ def test_many_partitions_are_asked_for_their_rows_together(topic, monkeypatch):
         def close(self):
             """All may be answered before the first statistics: wait for some that count it all."""
             told.clear()
-            wait_for(lambda: self.poll(0.1) or told, "told statistics", within_s=30)
+            wait_for(lambda: self.poll(0.1) or told, "told statistics", within_s=120)
             super().close()
 
     monkeypatch.setattr("lake_assets.sources.kafka.generation.Consumer", Telling)
@@ -122,7 +122,7 @@ def test_a_time_that_spark_moves_is_not_told(topic, year):
 def test_what_stands_for_a_transaction_is_no_row(topic):
     topic.create(1)
     fill(topic, 2, **{"transactional.id": topic.name})
-    wait_for(lambda: source(topic).extent().ends == topic.at({0: 3}), "the marker", within_s=30)
+    wait_for(lambda: source(topic).extent().ends == topic.at({0: 3}), "the marker", within_s=120)
     fill(topic, 1)
     assert source(topic).times(topic.at({0: 1})) == topic.at({0: micros(AT) + 1_000})
     assert source(topic).times(topic.at({0: 2})) == {}
@@ -139,7 +139,7 @@ def test_a_topic_has_an_identity_and_each_partition_an_epoch(topic):
     topic.create(3)
     fill(topic, 5)
     places = topic.at({0: 0, 1: 0, 2: 0}).keys()
-    wait_for(lambda: generation(topic).epochs.keys() == places, "three leaders", within_s=30)
+    wait_for(lambda: generation(topic).epochs.keys() == places, "three leaders", within_s=120)
     first = generation(topic)
     assert first.identities[topic.name]
     fill(topic, 5)
