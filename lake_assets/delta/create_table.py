@@ -21,7 +21,7 @@ from lake_assets.delta.table_layout import layout_in, made_of
 from lake_assets.delta.table_log import TableLog
 from lake_assets.model.owners import Owner
 from lake_assets.model.tables import TableRef
-from lake_assets.settings.environment_lock import environment_read
+from lake_assets.settings.environment_lock import reading_environment
 
 _PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 """Delta's protocol of tables that every reader opens."""
@@ -79,8 +79,8 @@ def create_table(log: TableLog, name: str, blueprint: Blueprint, table_id: str) 
     if log.exists():
         return False
     if not blueprint.is_plain:
-        with environment_read():
-            DeltaTable.create(
+        reading_environment(
+            lambda: DeltaTable.create(
                 log.folder.for_deltalake(),
                 schema=Schema.from_json(blueprint.schema),
                 mode="ignore",
@@ -89,6 +89,7 @@ def create_table(log: TableLog, name: str, blueprint: Blueprint, table_id: str) 
                 configuration=dict(blueprint.configuration),
                 storage_options=dict(log.store.options),
             )
+        )
         return True
     log.make()
     return log.put(0, _actions(name, blueprint, table_id, int(time.time() * 1000)))

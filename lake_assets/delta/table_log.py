@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from lake_assets.delta.table_paths import data_file
 from lake_assets.model.lake_uri import LakeUri
 from lake_assets.model.tables import TABLE_NAME, Layer, TableRef
-from lake_assets.settings.environment_lock import environment_read
+from lake_assets.settings.environment_lock import reading_environment
 from lake_assets.storage.local import LocalStore
 from lake_assets.storage.store import Store
 
@@ -109,9 +109,10 @@ class TableLog:
         Raises:
             DeltaError: deltalake cannot read the log; `TableNotFoundError` if there is none.
         """
-        options = dict(self.store.options)
-        with environment_read():
-            return DeltaTable(self.folder.for_deltalake(), version=version, storage_options=options)
+        place, options = self.folder.for_deltalake(), dict(self.store.options)
+        return reading_environment(
+            lambda: DeltaTable(place, version=version, storage_options=options)
+        )
 
 
 def log_of(lake: Store, table: TableRef) -> TableLog:
